@@ -1,5 +1,6 @@
 """See what a BERT masked language model predicts, what each token costs and where it attends."""
 
+from bertviz_lite.checkpoints import Checkpoint, load
 from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.model import BERTForMaskedLM, BERTModel, MaskedLMOutput
@@ -12,8 +13,10 @@ __all__ = [
     "BERTForMaskedLM",
     "BERTModel",
     "BertvizError",
+    "Checkpoint",
     "Encoding",
     "MaskedLMOutput",
     "Tokenizer",
     "__version__",
+    "load",
 ]

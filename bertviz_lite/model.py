@@ -438,7 +438,8 @@ class BERTForMaskedLM(nn.Module):
                     f"{name} has shape {tuple(tensor.shape)}, but the configuration asks for "
                     f"{tuple(needed[name].shape)}."
                 )
-        float32 = {name: tensor.to(torch.float32) for name, tensor in given.items()}
+        # A copy, since the tensors may be a view of a file that somebody saves over.
+        float32 = {name: tensor.to(torch.float32, copy=True) for name, tensor in given.items()}
         model.load_state_dict(float32, assign=True)
         model.tie_weights()  # assigning tensors breaks every tie
         return model.eval()

@@ -37,7 +37,7 @@ class Encoding:
         segment_ids: 0 for the first text, 1 for the second.
         special_mask: True for [CLS] and [SEP] that encoding added; a special token that was typed is False.
         mask_id: id of the mask token.
-        typed_ids: the ids before `masked` hid some; equal to `ids` where nothing was hidden.
+        typed_ids, typed_pieces: ids and pieces before `masked` hid some; equal to the others where nothing is hidden.
     """
 
     text: str
@@ -50,6 +50,7 @@ class Encoding:
     special_mask: tuple[bool, ...]
     mask_id: int
     typed_ids: tuple[int, ...]
+    typed_pieces: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -75,10 +76,10 @@ class Encoding:
         return source[self.offsets[at[0]][0] : self.offsets[at[-1]][1]]
 
     def masked(self, words: Collection[int], mask_piece: str = "[MASK]") -> Encoding:
-        """The same text with every piece of these words replaced by the mask token."""
+        """The text as typed, but with every piece of these words, and of no others, replaced by the mask token."""
         hide = [w is not None and w in words for w in self.word_ids]
         ids = tuple(self.mask_id if h else t for h, t in zip(hide, self.typed_ids, strict=True))
-        pieces = tuple(mask_piece if h else p for h, p in zip(hide, self.pieces, strict=True))
+        pieces = tuple(mask_piece if h else p for h, p in zip(hide, self.typed_pieces, strict=True))
         return replace(self, ids=ids, pieces=pieces)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -219,6 +220,7 @@ class Tokenizer:
             special_mask=tuple(bool(m) for m in found.special_tokens_mask),
             mask_id=self.mask_id,
             typed_ids=tuple(found.ids),
+            typed_pieces=tuple(found.tokens),
         )
 
     def with_mask_token(self, text: str) -> str:

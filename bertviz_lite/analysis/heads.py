@@ -1,0 +1,76 @@
+"""One number per attention head: how sharp it is, how far it looks, and at what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lite.errors import InputError
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class HeadStatistics:
+    """Summaries of L layers by H heads for one text; all arrays are (L, H), means over the queries.
+
+    Attributes:
+        previous_prob, next_prob: attention on the token just before, just after; the first, or last, has none.
+        self_prob: attention of a token on itself.
+        special_prob: attention on the tokens marked as special ([CLS], [SEP]).
+        entropy_nats: 0 = all on one token, ln T = all tokens alike.
+        distance_tokens: mean |query - key|, weighted by attention.
+    """
+
+    previous_prob: Floats
+    next_prob: Floats
+    self_prob: Floats
+    special_prob: Floats
+    entropy_nats: Floats
+    distance_tokens: Floats
+
+
+def head_statistics(weights: Floats, special_mask: Sequence[bool]) -> HeadStatistics:
+    """Summarise every head of one encoded text.
+
+    Args:
+        weights: (L, H, T, T) probabilities, queries by keys; rows sum to 1.
+        special_mask: T flags, True for [CLS] and [SEP].
+
+    Raises:
+        InputError: the maps are not square, have fewer than two tokens, or do not fit the flags.
+
+    Source: entropy and distance as in Clark et al. 2019, "What does BERT look at?", sections 3.1 and 3.2.
+    """
+    if weights.ndim != 4 or weights.shape[-1] != weights.shape[-2]:
+        raise InputError(f"attention must be (layers, heads, T, T), not {weights.shape}.")
+    n_tokens = weights.shape[-1]
+    if n_tokens < 2:
+        raise InputError("One token has nothing to look at: give a text of at least two tokens.")
+    if len(special_mask) != n_tokens:
+        raise InputError(f"{len(special_mask)} flags do not fit maps of {n_tokens} tokens.")
+
+    position = np.arange(n_tokens, dtype=np.float32)
+    distance = np.abs(position[:, None] - position[None, :])  # (T, T)
+    log_weights = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    return HeadStatistics(
+        previous_prob=np.diagonal(weights, -1, -2, -1).mean(-1),  # (L, H)
+        next_prob=np.diagonal(weights, 1, -2, -1).mean(-1),
+        self_prob=np.diagonal(weights, 0, -2, -1).mean(-1),
+        special_prob=weights[..., np.asarray(special_mask, dtype=bool)].sum(-1).mean(-1),
+        entropy_nats=-(weights * log_weights).sum(-1).mean(-1),
+        distance_tokens=(weights * distance).sum(-1).mean(-1),
+    )
+
+
+def leaders(values: Floats, n: int) -> list[tuple[int, int]]:
+    """(layer, head) of the n largest of (L, H) values, largest first."""
+    order = np.argsort(-values, axis=None, kind="stable")[:n]
+    layers, heads = np.unravel_index(order, values.shape)
+    return list(zip(layers.tolist(), heads.tolist(), strict=True))
+
+
+__all__ = ["HeadStatistics", "head_statistics", "leaders"]

@@ -1,0 +1,120 @@
+"""What was found in a checkpoint, and what was done to it, for people and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bertviz_lite.config import BERTConfig
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """A tensor as the file holds it, under the network's name."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def n_values(self) -> int:
+        """How many numbers it holds."""
+        n = 1
+        for size in self.shape:
+            n *= size
+        return n
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """A tensor that the file calls otherwise."""
+
+    old: str
+    new: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A tensor that the network has no place for."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ParameterCounts:
+    """Parameters of the network by part; a shared tensor counts once, where it is first used."""
+
+    embeddings: int
+    encoder: int
+    transform: int
+    decoder: int
+    bias: int
+
+    @property
+    def total(self) -> int:
+        """All parts together."""
+        return self.embeddings + self.encoder + self.transform + self.decoder + self.bias
+
+    def to_dict(self) -> dict[str, int]:
+        """The total and the parts."""
+        return {"total": self.total, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class Report:
+    """The account of one checkpoint.
+
+    Attributes:
+        name: what to call it.
+        digest: SHA-256 of the files that were read; equal files, equal digest.
+        files: names of the files that were read.
+        format: how the weights were stored.
+        config: the configuration that the network was, or would be, built with.
+        parameters: parameters of that network.
+        tied: whether its decoder is the word embedding.
+        tensors: every tensor of the file that the network uses.
+        missing: names of tensors that the network needs and the file lacks.
+        unused, renamed: tensors left aside or found under another name, each with its reason.
+        inferred: configuration values that were taken from the tensors, a sentence each.
+        notes: what else is worth knowing, a sentence each.
+        problems: why no prediction can be made; empty for a checkpoint that opens.
+    """
+
+    name: str
+    digest: str
+    files: tuple[str, ...]
+    format: str
+    config: BERTConfig
+    parameters: ParameterCounts
+    tied: bool
+    tensors: tuple[TensorInfo, ...]
+    missing: tuple[str, ...] = ()
+    unused: tuple[Unused, ...] = ()
+    renamed: tuple[Renamed, ...] = ()
+    inferred: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        return {
+            "name": self.name,
+            "digest": self.digest,
+            "files": list(self.files),
+            "format": self.format,
+            "config": self.config.to_dict(),
+            "parameters": self.parameters.to_dict(),
+            "tied": self.tied,
+            "tensors": [{"name": t.name, "shape": list(t.shape), "dtype": t.dtype} for t in self.tensors],
+            "missing": list(self.missing),
+            "unused": [asdict(u) for u in self.unused],
+            "renamed": [{"from": r.old, "to": r.new, "reason": r.reason} for r in self.renamed],
+            "inferred": list(self.inferred),
+            "notes": list(self.notes),
+            "problems": list(self.problems),
+        }
+
+
+__all__ = ["ParameterCounts", "Renamed", "Report", "TensorInfo", "Unused"]

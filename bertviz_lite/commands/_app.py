@@ -1,0 +1,50 @@
+"""Puts the commands together and turns our errors into a sentence and an exit status."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from bertviz_lite import __version__
+from bertviz_lite.commands.fill import fill
+from bertviz_lite.commands.inspect import inspect
+from bertviz_lite.errors import BertvizError
+
+app = typer.Typer(
+    name="bertviz_lite",
+    help="See what a BERT masked language model predicts, what each token costs and where it attends.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(fill)
+app.command()(inspect)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before a command."""
+
+
+def main() -> None:
+    """Run the shell command that sys.argv names; exit status 2 for what a person can mend."""
+    try:
+        app()
+    except BertvizError as error:
+        typer.echo(f"bertviz_lite: {error}", err=True)
+        sys.exit(2)
+
+
+__all__ = ["app", "main"]

@@ -1,0 +1,70 @@
+"""`inspect SOURCE`: what a checkpoint holds and how it was read."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from bertviz_lite.checkpoints import Report
+from bertviz_lite.checkpoints import inspect as inspect_checkpoint
+
+
+def inspect(
+    source: Annotated[
+        str | None, typer.Argument(help="Folder or zip of a checkpoint; the bundled model if left out.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the configuration, the parameters and every tensor of a checkpoint."""
+    report = inspect_checkpoint(source)
+    if as_json:
+        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
+        return
+    console = Console()
+    console.print(_summary(report))
+    for title, lines in _findings(report).items():
+        if lines:
+            console.print(f"\n[bold]{title}[/bold]")
+            for line in lines:
+                console.print(f"  {escape(line)}", highlight=False)
+    console.print()
+    console.print(_tensors(report))
+
+
+def _summary(report: Report) -> Table:
+    config, parts = report.config, report.parameters
+    table = Table(title=report.name, title_justify="left", title_style="bold", show_header=False, box=None)
+    table.add_row("files", ", ".join(report.files))
+    table.add_row("weights", report.format)
+    table.add_row("network", f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, "
+                  f"width {config.hidden_size}, {config.vocab_size:,} pieces, "
+                  f"{config.max_position_embeddings} tokens at most")  # fmt: skip
+    table.add_row("parameters", f"{parts.total:,}")
+    table.add_row("head", "tied: the decoder is the word embedding" if report.tied else "untied: a decoder of its own")
+    return table
+
+
+def _findings(report: Report) -> dict[str, list[str]]:
+    return {
+        "Problems": list(report.problems),
+        "Missing": list(report.missing),
+        "Taken from the tensors": list(report.inferred),
+        "Notes": list(report.notes),
+        "Renamed": [f"{r.old} → {r.new} ({r.reason})" for r in report.renamed],
+        "Not used": [f"{u.name} ({u.reason})" for u in report.unused],
+    }
+
+
+def _tensors(report: Report) -> Table:
+    table = Table("tensor", "shape", "type", box=None, pad_edge=False, header_style="bold")
+    for tensor in report.tensors:
+        table.add_row(tensor.name, " × ".join(f"{n:,}" for n in tensor.shape), tensor.dtype)
+    return table
+
+
+__all__ = ["inspect"]

@@ -1,0 +1,8 @@
+"""Arrays and labels to pictures: Plotly figures, or data for one of our JavaScript views (views/).
+
+No model and no page is known here; what is drawn on a page can be drawn in a notebook too.
+"""
+
+from bertviz_lite.figures import attention, checkpoint, chips, palette, predictions, scoring
+
+__all__ = ["attention", "checkpoint", "chips", "palette", "predictions", "scoring"]

@@ -1,0 +1,113 @@
+"""Pictures of attention: one map as a heatmap, and one number per head as a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from bertviz_lite.figures import palette
+from bertviz_lite.figures.labels import axis_labels, escaped
+
+_MOST_LABELS = 64  # more cannot be read: every so many tokens is named, hover names the others
+
+
+def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool = False) -> go.Figure:
+    """One map: rows are the tokens that look, columns those looked at, hover tells the value.
+
+    Args:
+        weights: (T, T) probabilities, queries by keys.
+        pieces: T labels.
+    """
+    n = len(pieces)
+    names = [escaped(p) for p in pieces]
+    figure = go.Figure(
+        go.Heatmap(
+            z=weights,
+            zmin=0,
+            zmax=max(float(weights.max(initial=0.0)), 1e-6),
+            colorscale=_colorscale(dark),
+            customdata=np.array([[(q, k) for k in names] for q in names], dtype=object),
+            hovertemplate="<b>%{customdata[0]}</b> looks at <b>%{customdata[1]}</b><br>attention %{z:.4f}"
+            "<br>from token %{y} to token %{x}<extra></extra>",
+            xgap=1 if n <= _MOST_LABELS else 0,
+            ygap=1 if n <= _MOST_LABELS else 0,
+            colorbar={"thickness": 10, "outlinewidth": 0, "title": None, "nticks": 5, "len": 0.6},
+        )
+    )
+    palette.style(figure, dark, height=int(min(max(20 * n + 110, 380), 640)))
+    ticks = list(range(0, n, 1 + (n - 1) // _MOST_LABELS))
+    labels = axis_labels([pieces[i] for i in ticks])
+    figure.update_xaxes(tickvals=ticks, ticktext=labels, side="top", tickangle=-60, showgrid=False)
+    figure.update_yaxes(tickvals=ticks, ticktext=labels, autorange="reversed", showgrid=False)
+    return figure
+
+
+def head_grid(
+    values: NDArray[np.float32], what: str, *, picked: tuple[int, int] | None = None, dark: bool = False
+) -> go.Figure:
+    """One number per head, layers downwards, heads across; the picked head is framed.
+
+    Args:
+        values: (L, H).
+        what: the number's name, for the hover.
+        picked: (layer, head) on show.
+    """
+    n_layers, n_heads = values.shape
+    figure = go.Figure(
+        go.Heatmap(
+            z=values,
+            zmin=0,
+            zmax=max(float(values.max()), 1e-6),
+            colorscale=_colorscale(dark),
+            xgap=2,
+            ygap=2,
+            hoverinfo="skip",
+            showscale=False,
+        )
+    )
+    # A heatmap cannot be pressed in Streamlit; points on top of its squares can.
+    figure.add_scatter(
+        x=[head for _ in range(n_layers) for head in range(n_heads)],
+        y=[layer for layer in range(n_layers) for _ in range(n_heads)],
+        mode="markers",
+        marker={"symbol": "square", "size": 22, "opacity": 0},
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+        customdata=values.ravel(),
+        hovertemplate=f"layer %{{y}}, head %{{x}}<br>{what} %{{customdata:.3f}}<extra></extra>",
+    )
+    palette.style(figure, dark, height=int(min(28 * n_layers + 48, 460)))
+    if picked is not None:
+        layer, head = picked
+        figure.add_shape(
+            type="rect",
+            x0=head - 0.5,
+            x1=head + 0.5,
+            y0=layer - 0.5,
+            y1=layer + 0.5,
+            line={"color": palette.ink(dark), "width": 2.5},
+        )
+    figure.update_xaxes(
+        title={"text": "head", "standoff": 4},
+        tickvals=list(range(n_heads)),
+        range=[-0.5, n_heads - 0.5],
+        showgrid=False,
+    )
+    figure.update_yaxes(
+        title={"text": "layer", "standoff": 4},
+        tickvals=list(range(n_layers)),
+        range=[n_layers - 0.5, -0.5],
+        showgrid=False,
+    )
+    return figure
+
+
+def _colorscale(dark: bool) -> list[tuple[float, str]]:
+    steps = palette.stops("attention", dark)
+    return [(i / (len(steps) - 1), step) for i, step in enumerate(steps)]
+
+
+__all__ = ["head_grid", "heatmap"]

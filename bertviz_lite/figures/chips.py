@@ -1,0 +1,82 @@
+"""A sentence as a row of chips, one per word, pieces joined: data for views/chips.js.
+
+The same sentence looks the same on every page; what changes is the scale that colours the pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from bertviz_lite.figures import palette
+
+_VIEWS = files("bertviz_lite.figures") / "views"
+HTML = (_VIEWS / "chips.html").read_text(encoding="utf-8")
+CSS = (_VIEWS / "chips.css").read_text(encoding="utf-8")
+JS = (_VIEWS / "chips.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One token as it is drawn.
+
+    Attributes:
+        text: what stands on the chip.
+        tip: what hovering tells.
+        word: number of its word, None for [CLS] and [SEP]; pieces of one word share a chip.
+        masked: whether a mask hides it.
+        hidden: the word as it was typed, told to screen readers.
+        fixed: a mask that was typed; there is nothing below it to show.
+    """
+
+    text: str
+    tip: str = ""
+    word: int | None = None
+    masked: bool = False
+    hidden: str = ""
+    fixed: bool = False
+
+
+def chips(
+    pieces: list[Piece],
+    *,
+    scale: palette.Scale | None = None,
+    strengths: Mapping[int, float] | None = None,
+    clickable: bool = False,
+    label: str = "the sentence, one chip a word",
+    dark: bool = False,
+) -> dict[str, Any]:
+    """Data for the view.
+
+    Args:
+        pieces: T of them, in reading order.
+        scale, strengths: colour the pieces at these positions by a strength from 0 to 1; others stay plain.
+        clickable: whether a word can be pressed.
+        label: what the row is, for screen readers.
+    """
+    words: list[dict[str, Any]] = []
+    previous: int | None = None
+    for position, piece in enumerate(pieces):
+        part: dict[str, str] = {"text": piece.text, "tip": piece.tip}
+        if scale is not None and strengths is not None and position in strengths:
+            background = palette.colour(scale, strengths[position], dark)
+            part |= {"background": background, "colour": palette.text_on(background)}
+        if piece.word is None or piece.word != previous:
+            words.append(
+                {
+                    "id": piece.word,
+                    "pieces": [],
+                    "masked": piece.masked,
+                    "special": piece.word is None,
+                    "hidden": piece.hidden,
+                    "fixed": piece.fixed,
+                }
+            )
+        words[-1]["pieces"].append(part)
+        previous = piece.word
+    return {"words": words, "clickable": clickable, "label": label, "dark": dark}
+
+
+__all__ = ["CSS", "HTML", "JS", "Piece", "chips"]

@@ -1,0 +1,52 @@
+"""Pictures of predictions at a mask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from bertviz_lite.figures import palette
+from bertviz_lite.figures.labels import escaped
+
+_ROW_PX = 28
+
+
+def bars(
+    pieces: Sequence[str], probs: Sequence[float], *, original: str | None = None, dark: bool = False
+) -> go.Figure:
+    """Horizontal bars, the likeliest piece on top; the original word's bar is darker and says so.
+
+    Args:
+        pieces, probs: k each, best first; probabilities in [0, 1].
+        original: what stood there before it was masked, where there was something.
+    """
+    rows = list(range(len(pieces)))
+    marked = [piece == original for piece in pieces]
+    steps = palette.stops("probability", dark)
+    figure = go.Figure(
+        go.Bar(
+            x=list(probs),
+            y=rows,
+            orientation="h",
+            marker={"color": [steps[-1] if m else steps[4] for m in marked]},
+            text=[_percent(p) + ("  stood here" if m else "") for p, m in zip(probs, marked, strict=True)],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[escaped(piece) for piece in pieces],
+            hovertemplate="%{customdata}<br>probability %{x:.4f}<extra></extra>",
+        )
+    )
+    palette.style(figure, dark, height=_ROW_PX * max(len(rows), 3) + 16)
+    labels = [f"<b>{escaped(p)}</b>" if m else escaped(p) for p, m in zip(pieces, marked, strict=True)]
+    figure.update_xaxes(visible=False, range=[0, max([*probs, 1e-6]) * 1.25])
+    figure.update_yaxes(tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], showgrid=False)
+    figure.update_layout(bargap=0.25)
+    return figure
+
+
+def _percent(prob: float) -> str:
+    return f"{prob:.1%}" if prob >= 0.001 else f"{prob:.2g}"
+
+
+__all__ = ["bars"]

@@ -1,0 +1,54 @@
+// A sentence as a row of chips, one per word, its pieces joined. Draws data from figures/chips.py;
+// the page hears which word was clicked, a notebook or a saved file just shows the row.
+
+export function render(root, data, onWord) {
+  const document = root.ownerDocument;
+  const focused = root.querySelector(".chips :focus")?.dataset.word;
+  const row = document.createElement("div");
+  row.className = "chips";
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", data.label);
+  for (const word of data.words) row.append(chip(document, word, data.clickable ? onWord : null));
+  const old = root.querySelector(".chips");
+  if (old) old.replaceWith(row);
+  else root.append(row);
+  // A redrawn row must not take the keyboard away from the word that was just pressed.
+  if (focused !== undefined) row.querySelector(`[data-word="${focused}"]`)?.focus();
+}
+
+function chip(document, word, onWord) {
+  const presses = onWord !== null && word.id !== null && !word.fixed;
+  const element = document.createElement(presses ? "button" : "span");
+  element.className = ["chip", word.special && "special", word.masked && "masked", presses && "presses"]
+    .filter(Boolean).join(" ");
+  if (word.id !== null) element.dataset.word = String(word.id);
+  if (presses) {
+    element.type = "button";
+    element.setAttribute("aria-pressed", String(word.masked));
+    element.setAttribute("aria-label", word.masked ? `${word.hidden}, masked: show it` : `mask ${word.hidden}`);
+    element.addEventListener("click", () => {
+      element.classList.add("pending");
+      onWord(word.id);
+    });
+  }
+  for (const piece of word.pieces) {
+    const part = document.createElement("span");
+    part.className = "piece";
+    part.textContent = piece.text;
+    if (piece.tip) part.title = piece.tip;
+    if (piece.background) {
+      part.style.backgroundColor = piece.background;
+      part.style.color = piece.colour;
+    }
+    element.append(part);
+  }
+  return element;
+}
+
+export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
+  const root = parentElement.querySelector(".chips-root");
+  render(root, data, (id) => setTriggerValue("word", id));
+  // The server chose the colours for the theme it knew; when the theme has changed since, it must draw again.
+  const isDark = getComputedStyle(parentElement.host).colorScheme === "dark";
+  if (isDark !== data.dark) setStateValue("dark", isDark);
+}

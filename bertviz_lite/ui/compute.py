@@ -1,0 +1,100 @@
+"""What pages ask of the model, through the gate, each answer kept while memory for answers lasts."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import streamlit as st
+from cachetools import LRUCache
+
+from bertviz_lite import analysis
+from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.ui.gate import gate
+
+Answer = TypeVar("Answer")
+
+_ANSWER_BYTES = 256 << 20  # over all visitors; the least recently used go first
+
+
+def predictions(checkpoint: Checkpoint, encoding: Encoding, k: int, special: bool) -> analysis.MaskPredictions:
+    """The k likeliest pieces at every mask; `special` lets special tokens in."""
+    exclude = _excluded(checkpoint, special)
+    return _kept(
+        ("predictions", checkpoint.report.digest, encoding, k, special),
+        partial(analysis.top_k, checkpoint.model, encoding, k, exclude=exclude),
+    )
+
+
+def scores(checkpoint: Checkpoint, encoding: Encoding, measure: str) -> analysis.TokenScores:
+    """The loss of every token; a progress bar shows while positions are masked in turn."""
+    exclude = _excluded(checkpoint, special=False)
+    # What is masked on other pages is scored as it was typed: one text, one answer.
+    plain = encoding.masked(())
+    if measure == "unmasked":
+        ask = partial(analysis.unmasked_loss, checkpoint.model, plain, exclude=exclude)
+    else:
+        ask = partial(_pseudo_loss_with_progress, checkpoint, plain, exclude)
+    return _kept(("scores", checkpoint.report.digest, plain, measure), ask)
+
+
+def attention(checkpoint: Checkpoint, encoding: Encoding) -> analysis.AttentionMaps:
+    """All maps of all heads."""
+    return _kept(
+        ("attention", checkpoint.report.digest, encoding),
+        partial(analysis.attention_maps, checkpoint.model, encoding),
+    )
+
+
+def _pseudo_loss_with_progress(
+    checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]
+) -> analysis.TokenScores:
+    bar = st.empty()
+
+    def progress(done: int, n: int) -> None:
+        gate().give_way()
+        if done < n:
+            bar.progress(done / n, f"Masking each position in turn: {done} of {n}")
+
+    try:
+        return analysis.pseudo_loss(checkpoint.model, encoding, exclude=exclude, progress=progress)
+    finally:
+        bar.empty()
+
+
+def _excluded(checkpoint: Checkpoint, special: bool) -> frozenset[int]:
+    return checkpoint.excluded_ids if special else checkpoint.excluded_ids | checkpoint.tokenizer.special_ids
+
+
+@st.cache_resource(show_spinner=False)
+def _answers() -> tuple[LRUCache[Hashable, Any], threading.Lock]:
+    return LRUCache(_ANSWER_BYTES, getsizeof=_size), threading.Lock()
+
+
+def _kept(key: Hashable, ask: Callable[[], Answer]) -> Answer:
+    answers, lock = _answers()
+    with lock:
+        if key in answers:
+            return cast(Answer, answers[key])
+    with gate().entered():
+        answer = ask()
+    with lock:
+        if _size(answer) <= answers.maxsize:
+            answers[key] = answer
+    return answer
+
+
+def _size(answer: object) -> int:
+    """Bytes of the arrays in a dataclass, and something for the rest."""
+    if not is_dataclass(answer):
+        return 1024
+    arrays = (getattr(answer, f.name) for f in fields(answer))
+    return 1024 + sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
+
+
+__all__ = ["attention", "predictions", "scores"]

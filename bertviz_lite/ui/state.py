@@ -1,0 +1,163 @@
+"""What a visitor has set: one dictionary, kept over page changes, written to the address so that a link opens the view.
+
+Streamlit's own `bind="query-params"` loses a value when the next page does not draw its widget, and resets it on
+"back"; so the address is read and written here, once per run, as one history entry per change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from bertviz_lite.bundled import EXAMPLES
+
+MOST_CHARACTERS = 10_000
+CHOSEN, MEAN = "chosen", "mean"  # values of layer and head that are no number
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing a visitor can set.
+
+    Attributes:
+        default: its value where the address is silent.
+        parse: from the address; raises ValueError for nonsense, which then counts as silence.
+        write: to the address.
+    """
+
+    default: Any
+    parse: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+
+
+def _between(low: int, high: int) -> Callable[[str], int]:
+    return lambda value: min(max(int(value), low), high)
+
+
+def _one_of(*names: str) -> Callable[[str], str]:
+    def parse(value: str) -> str:
+        if value not in names:
+            raise ValueError(value)
+        return value
+
+    return parse
+
+
+def _numbers(value: str) -> tuple[int, ...]:
+    return tuple(sorted({int(part) for part in value.split(",") if part}))
+
+
+def _index_or_mean(value: str) -> int | str:
+    return value if value in (CHOSEN, MEAN) else _between(0, 999)(value)
+
+
+def _flag(value: str) -> bool:
+    return _one_of("0", "1")(value) == "1"
+
+
+def _write_flag(value: bool) -> str:
+    return "1" if value else "0"
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "text": Setting(EXAMPLES[0].text, lambda value: value[:MOST_CHARACTERS]),
+    "mask": Setting((), _numbers, lambda words: ",".join(map(str, words))),
+    "model": Setting("", str),
+    "k": Setting(10, _between(1, 100)),
+    "special": Setting(False, _flag, _write_flag),
+    "measure": Setting("pseudo", _one_of("pseudo", "unmasked")),
+    "unit": Setting("nats", _one_of("nats", "bits")),
+    "layer": Setting(CHOSEN, _index_or_mean),
+    "head": Setting(CHOSEN, _index_or_mean),
+    "hide": Setting(False, _flag, _write_flag),
+    "shows": Setting("previous", _one_of("previous", "next", "self", "special", "entropy", "distance")),
+}
+
+
+def start(page: str) -> None:
+    """Bring state and address together; the first thing a page does.
+
+    On the page where the visitor was, an address that differs from ours is "back" or a link: it wins. On a page
+    change our state wins, since a link drawn before the last edit carries the old address.
+    """
+    session = st.session_state
+    stays = session.get("page") == page
+    session["page"] = page
+    given = {name: value for name, value in st.query_params.to_dict().items() if name in SETTINGS}
+    if "state" not in session or (stays and given not in (session.get("address"), address())):
+        session["state"] = _read(given)
+    write_address()
+
+
+def get(name: str) -> Any:  # noqa: ANN401 - settings have types of their own
+    """The value of a setting."""
+    return st.session_state["state"][name]
+
+
+def put(**values: object) -> None:
+    """Change settings; call it from a widget's callback, so that the whole page sees the change."""
+    st.session_state["state"] = {**st.session_state["state"], **values}
+
+
+def keyed(name: str, *, showing: object = None) -> dict[str, Any]:
+    """Arguments that make a widget show and set a setting: `st.slider("k", 1, 100, **keyed("k"))`.
+
+    Args:
+        showing: what the widget shows where it is not the setting itself, because the page chose for the visitor.
+    """
+    key = f"widget_{name}"
+    st.session_state[key] = get(name) if showing is None else showing
+    return {"key": key, "on_change": lambda: put(**{name: st.session_state[key]})}
+
+
+def address() -> dict[str, str]:
+    """The parts of the address that differ from the defaults."""
+    state: Mapping[str, Any] = st.session_state["state"]
+    parts = {
+        name: setting.write(state[name])
+        for name, setting in SETTINGS.items()
+        if name not in ("text", "mask") and state[name] != setting.default
+    }
+    if (state["text"], tuple(state["mask"])) != (EXAMPLES[0].text, EXAMPLES[0].masked):
+        parts["text"] = state["text"]
+        if state["mask"]:
+            parts["mask"] = SETTINGS["mask"].write(state["mask"])
+    return parts
+
+
+def write_address() -> None:
+    """Show the state in the address bar; one history entry, and none where nothing changed."""
+    wanted = address()
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+    st.session_state["address"] = wanted
+
+
+def _read(given: Mapping[str, str]) -> dict[str, Any]:
+    state = {name: setting.default for name, setting in SETTINGS.items()}
+    if "text" not in given:
+        state["mask"] = EXAMPLES[0].masked
+    for name, value in given.items():
+        try:
+            state[name] = SETTINGS[name].parse(value)
+        except ValueError:
+            continue  # a mistyped address opens the page all the same
+    return state
+
+
+__all__ = [
+    "CHOSEN",
+    "MEAN",
+    "MOST_CHARACTERS",
+    "SETTINGS",
+    "Setting",
+    "address",
+    "get",
+    "keyed",
+    "put",
+    "start",
+    "write_address",
+]
