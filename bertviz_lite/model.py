@@ -476,4 +476,21 @@ def _masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
     return F.cross_entropy(logits[asked].float(), labels[asked].long())
 
 
-__all__ = ["ALIASES", "IGNORED_LABEL", "BERTForMaskedLM", "BERTModel", "EncoderOutput", "MaskedLMOutput"]
+__all__ = [
+    "ALIASES",
+    "IGNORED_LABEL",
+    "AddAndNorm",
+    "Attention",
+    "BERTForMaskedLM",
+    "BERTModel",
+    "DenseAct",
+    "Embeddings",
+    "Encoder",
+    "EncoderOutput",
+    "Head",
+    "Layer",
+    "MaskedLMOutput",
+    "Predictions",
+    "SelfAttention",
+    "Transform",
+]

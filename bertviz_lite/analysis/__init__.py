@@ -3,6 +3,7 @@
 Nothing here draws, reads a file or keeps anything between calls.
 """
 
+from bertviz_lite.analysis._rows import require_fits
 from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, without
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
 from bertviz_lite.analysis.predictions import MaskPredictions, top_k
@@ -17,6 +18,7 @@ __all__ = [
     "head_statistics",
     "leaders",
     "pseudo_loss",
+    "require_fits",
     "top_k",
     "unmasked_loss",
     "without",

@@ -6,8 +6,9 @@ import sys
 from typing import Annotated
 
 import typer
+from typer.exceptions import TyperException
 
-from bertviz_lite import __version__
+from bertviz_lite._version import __version__
 from bertviz_lite.commands.fill import fill
 from bertviz_lite.commands.inspect import inspect
 from bertviz_lite.errors import BertvizError
@@ -41,10 +42,13 @@ def _options(
 def main() -> None:
     """Run the shell command that sys.argv names; exit status 2 for what a person can mend."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
     except BertvizError as error:
-        typer.echo(f"bertviz_lite: {error}", err=True)
-        sys.exit(2)
+        told = str(error)
+    except TyperException as error:  # a wrong option or argument
+        told = f"{error.format_message().rstrip('.')}. See --help."
+    typer.echo(f"bertviz_lite: {told}", err=True)
+    sys.exit(2)
 
 
 __all__ = ["app", "main"]

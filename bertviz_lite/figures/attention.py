@@ -37,7 +37,7 @@ def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool =
             colorbar={"thickness": 10, "outlinewidth": 0, "title": None, "nticks": 5, "len": 0.6},
         )
     )
-    palette.style(figure, dark, height=int(min(max(20 * n + 110, 380), 640)))
+    palette.style(figure, dark, height=int(min(max(17 * n + 90, 360), 640)))
     ticks = list(range(0, n, 1 + (n - 1) // _MOST_LABELS))
     labels = axis_labels([pieces[i] for i in ticks])
     figure.update_xaxes(tickvals=ticks, ticktext=labels, side="top", tickangle=-60, showgrid=False)
@@ -82,14 +82,10 @@ def head_grid(
     palette.style(figure, dark, height=int(min(28 * n_layers + 48, 460)))
     if picked is not None:
         layer, head = picked
-        figure.add_shape(
-            type="rect",
-            x0=head - 0.5,
-            x1=head + 0.5,
-            y0=layer - 0.5,
-            y1=layer + 0.5,
-            line={"color": palette.ink(dark), "width": 2.5},
-        )
+        box = {"x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5}
+        # Dark inside light, or the other way: seen on the palest square and on the strongest.
+        figure.add_shape(type="rect", **box, line={"color": palette.ink(dark), "width": 6})
+        figure.add_shape(type="rect", **box, line={"color": palette.ink(not dark), "width": 2})
     figure.update_xaxes(
         title={"text": "head", "standoff": 4},
         tickvals=list(range(n_heads)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import plotly.graph_objects as go
+from plotly.graph_objects import Figure
 
 Scale = Literal["probability", "loss", "attention"]
 
@@ -52,7 +52,7 @@ def ink(dark: bool = False) -> str:
     return "#e6e8ec" if dark else "#1d2129"
 
 
-def style(figure: go.Figure, dark: bool, height: int) -> go.Figure:
+def style(figure: Figure, dark: bool, height: int) -> Figure:
     """Give a figure the project's look: no frame, thin grid, text in the page's colours."""
     grid = "#343a45" if dark else "#e6e8ec"
     figure.update_layout(
@@ -70,8 +70,8 @@ def style(figure: go.Figure, dark: bool, height: int) -> go.Figure:
         modebar={"remove": ["zoom", "pan", "select", "lasso", "zoomin", "zoomout", "autoscale", "resetscale"]},
         dragmode=False,
     )
-    figure.update_xaxes(gridcolor=grid, zeroline=False, automargin=True, fixedrange=True)
-    figure.update_yaxes(gridcolor=grid, zeroline=False, automargin=True, fixedrange=True)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(gridcolor=grid, zeroline=False, automargin=True, fixedrange=True, title_font={"size": 14})
     return figure
 
 
@@ -88,4 +88,4 @@ def _luminance(hex_colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-__all__ = ["Scale", "colour", "ink", "stops", "style", "text_on"]
+__all__ = ["Figure", "Scale", "colour", "ink", "stops", "style", "text_on"]

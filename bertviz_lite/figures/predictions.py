@@ -15,7 +15,7 @@ _ROW_PX = 28
 def bars(
     pieces: Sequence[str], probs: Sequence[float], *, original: str | None = None, dark: bool = False
 ) -> go.Figure:
-    """Horizontal bars, the likeliest piece on top; the original word's bar is darker and says so.
+    """Horizontal bars, the likeliest piece on top; the original word's bar is darker, its label bold.
 
     Args:
         pieces, probs: k each, best first; probabilities in [0, 1].
@@ -30,7 +30,7 @@ def bars(
             y=rows,
             orientation="h",
             marker={"color": [steps[-1] if m else steps[4] for m in marked]},
-            text=[_percent(p) + ("  stood here" if m else "") for p, m in zip(probs, marked, strict=True)],
+            text=[_digits(p) for p in probs],
             textposition="outside",
             cliponaxis=False,
             customdata=[escaped(piece) for piece in pieces],
@@ -39,14 +39,14 @@ def bars(
     )
     palette.style(figure, dark, height=_ROW_PX * max(len(rows), 3) + 16)
     labels = [f"<b>{escaped(p)}</b>" if m else escaped(p) for p, m in zip(pieces, marked, strict=True)]
-    figure.update_xaxes(visible=False, range=[0, max([*probs, 1e-6]) * 1.25])
+    figure.update_xaxes(visible=False, range=[0, max([*probs, 1e-6]) * 1.18])
     figure.update_yaxes(tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], showgrid=False)
     figure.update_layout(bargap=0.25)
     return figure
 
 
-def _percent(prob: float) -> str:
-    return f"{prob:.1%}" if prob >= 0.001 else f"{prob:.2g}"
+def _digits(prob: float) -> str:
+    return f"{prob:.3f}" if prob >= 0.001 else f"{prob:.1e}"
 
 
 __all__ = ["bars"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import plotly.graph_objects as go
 import streamlit as st
+
+from bertviz_lite.figures.palette import Figure
 
 
 def is_dark() -> bool:
@@ -13,7 +14,7 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def chart(figure: go.Figure, key: str, on_point: Callable[[float, float], None] | None = None) -> None:
+def chart(figure: Figure, key: str, on_point: Callable[[float, float], None] | None = None) -> None:
     """Draw a figure; `on_point` is called with x and y of a point that is pressed.
 
     Streamlit's own theme is off, since it would replace the colours that have a meaning here.

@@ -12,7 +12,15 @@ import numpy as np
 import streamlit as st
 from cachetools import LRUCache
 
-from bertviz_lite import analysis
+from bertviz_lite.analysis import (
+    AttentionMaps,
+    MaskPredictions,
+    TokenScores,
+    attention_maps,
+    pseudo_loss,
+    top_k,
+    unmasked_loss,
+)
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui.gate import gate
@@ -22,38 +30,36 @@ Answer = TypeVar("Answer")
 _ANSWER_BYTES = 256 << 20  # over all visitors; the least recently used go first
 
 
-def predictions(checkpoint: Checkpoint, encoding: Encoding, k: int, special: bool) -> analysis.MaskPredictions:
+def predictions(checkpoint: Checkpoint, encoding: Encoding, k: int, special: bool) -> MaskPredictions:
     """The k likeliest pieces at every mask; `special` lets special tokens in."""
     exclude = _excluded(checkpoint, special)
     return _kept(
         ("predictions", checkpoint.report.digest, encoding, k, special),
-        partial(analysis.top_k, checkpoint.model, encoding, k, exclude=exclude),
+        partial(top_k, checkpoint.model, encoding, k, exclude=exclude),
     )
 
 
-def scores(checkpoint: Checkpoint, encoding: Encoding, measure: str) -> analysis.TokenScores:
+def scores(checkpoint: Checkpoint, encoding: Encoding, measure: str) -> TokenScores:
     """The loss of every token; a progress bar shows while positions are masked in turn."""
     exclude = _excluded(checkpoint, special=False)
     # What is masked on other pages is scored as it was typed: one text, one answer.
     plain = encoding.masked(())
     if measure == "unmasked":
-        ask = partial(analysis.unmasked_loss, checkpoint.model, plain, exclude=exclude)
+        ask = partial(unmasked_loss, checkpoint.model, plain, exclude=exclude)
     else:
         ask = partial(_pseudo_loss_with_progress, checkpoint, plain, exclude)
     return _kept(("scores", checkpoint.report.digest, plain, measure), ask)
 
 
-def attention(checkpoint: Checkpoint, encoding: Encoding) -> analysis.AttentionMaps:
+def attention(checkpoint: Checkpoint, encoding: Encoding) -> AttentionMaps:
     """All maps of all heads."""
     return _kept(
         ("attention", checkpoint.report.digest, encoding),
-        partial(analysis.attention_maps, checkpoint.model, encoding),
+        partial(attention_maps, checkpoint.model, encoding),
     )
 
 
-def _pseudo_loss_with_progress(
-    checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]
-) -> analysis.TokenScores:
+def _pseudo_loss_with_progress(checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]) -> TokenScores:
     bar = st.empty()
 
     def progress(done: int, n: int) -> None:
@@ -62,7 +68,7 @@ def _pseudo_loss_with_progress(
             bar.progress(done / n, f"Masking each position in turn: {done} of {n}")
 
     try:
-        return analysis.pseudo_loss(checkpoint.model, encoding, exclude=exclude, progress=progress)
+        return pseudo_loss(checkpoint.model, encoding, exclude=exclude, progress=progress)
     finally:
         bar.empty()
 

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 import streamlit as st
 
+from bertviz_lite.analysis import require_fits
 from bertviz_lite.bundled import EXAMPLES, Example
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import chips, palette
@@ -17,7 +18,11 @@ _chips_view = st.components.v2.component("bertviz_lite_chips", html=chips.HTML, 
 
 
 def box(checkpoint: Checkpoint) -> Encoding:
-    """Draw the box and the examples; return the text as the model in use reads it, masked words hidden."""
+    """Draw the box and the examples; return the text as the model in use reads it, masked words hidden.
+
+    Raises:
+        TextError: the text is longer than the model reads.
+    """
     tokenizer = checkpoint.tokenizer
     st.text_area(
         "Sentence",
@@ -44,7 +49,9 @@ def box(checkpoint: Checkpoint) -> Encoding:
                 f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content"
             )
             st.button("Write it so", key="write_mask", on_click=_set_text, args=(tokenizer, meant))
-    return tokenizer.encode(text).masked(state.get("mask"), tokenizer.mask_token)
+    encoding = tokenizer.encode(text).masked(state.get("mask"), tokenizer.mask_token)
+    require_fits(checkpoint.model, encoding)
+    return encoding
 
 
 def row(

@@ -41,6 +41,9 @@ _STYLE = """
 .st-key-examples p { font-size: 0.9rem; }
 .st-key-examples button { padding: 0.05rem 0.6rem; min-height: 1.7rem; border-radius: 1rem; }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+@media (max-width: 640px) {
+  .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }
+}
 [data-testid="stHeading"] h2 { padding: 0.2rem 0 0; font-size: 1.75rem; }
 </style>
 """

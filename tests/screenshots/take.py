@@ -1,0 +1,34 @@
+"""Takes the README's pictures of a running app.
+
+python tests/screenshots/take.py http://localhost:8501
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "browser"))
+
+from conftest import FLAGS, SHELL, settle  # noqa: E402 - the browser tests know how to start Chromium
+from playwright.sync_api import sync_playwright  # noqa: E402
+
+PICTURES = {"fill": "/", "loss": "/token_loss", "attention": "/attention", "checkpoint": "/checkpoint"}
+
+
+def main() -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=SHELL, args=FLAGS)
+        for name, path in PICTURES.items():
+            page = browser.new_page(viewport={"width": 1440, "height": 860})
+            page.goto(sys.argv[1] + path)
+            settle(page)
+            page.wait_for_timeout(1000)
+            page.screenshot(path=HERE / f"{name}.png")
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
