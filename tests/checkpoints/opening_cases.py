@@ -159,6 +159,7 @@ NAMES = (
     *(Opens(f"under {p}", renamed(lambda n, p=p: p + n), because="prefix") for p in PREFIXES),
     Opens("no bert.", renamed(short), because="bert."),
     Opens("module. and no bert.", renamed(lambda n: "module." + short(n)), because="prefix"),
+    Opens("model., gamma and no bert.", renamed(lambda n: "model." + old_norm(short(n))), because="prefix"),
     Opens("the extras of pre-training", lambda: tensors_of() | EXTRAS, unused=tuple(EXTRAS)),
     Opens("the extras under module.", renamed(lambda n: "module." + n, EXTRAS), because="prefix",
           unused=tuple("module." + n for n in EXTRAS)),
