@@ -77,8 +77,8 @@ def _from_vocabulary(
         notes.append(f"vocab.txt holds {len(pieces) - len(set(pieces))} pieces twice; the later id counts.")
     lower = settings.get("do_lower_case")
     if lower is None:
-        special = set(roles.values())
-        capital = next((p for p in pieces if p not in special and not p.startswith("[unused") and p != p.lower()), None)
+        special = {*roles.values(), *SPECIAL_TOKENS.values()}
+        capital = next((p for p in pieces if p not in special and p != p.lower()), None)
         lower = capital is None
         reason = "it has no capital letters" if lower else f"it has capital letters, {capital!r} for example"
         notes.append(f"The vocabulary was taken as {'uncased' if lower else 'cased'}: {reason}.")
@@ -95,14 +95,17 @@ def _from_vocabulary(
         handle_chinese_chars=settings.get("tokenize_chinese_chars", True) is not False,
     )
     backend.pre_tokenizer = BertPreTokenizer()
-    _add_tokens(backend, files, settings)
+    _add_tokens(backend, files, settings, set(roles.values()))
     return TokenizerParts(backend, roles, tuple(notes))
 
 
-def _add_tokens(backend: tokenizers.Tokenizer, files: Mapping[str, bytes], settings: Mapping[str, Any]) -> None:
+def _add_tokens(
+    backend: tokenizers.Tokenizer, files: Mapping[str, bytes], settings: Mapping[str, Any], special: set[str]
+) -> None:
     """Add the tokens that training added to the vocabulary, in the order of their ids."""
     plain = {token: i for token, i in _json_object(files, "added_tokens.json").items() if isinstance(i, int)}
-    added = {i: tokenizers.AddedToken(token, normalized=False) for token, i in plain.items()}
+    # As in transformers: an added word is matched after lower-casing, a special token before.
+    added = {i: tokenizers.AddedToken(token, normalized=token not in special) for token, i in plain.items()}
     for i, entry in (settings.get("added_tokens_decoder") or {}).items():
         if isinstance(entry, Mapping) and isinstance(entry.get("content"), str) and str(i).isdigit():
             flags = {k: bool(entry.get(k, False)) for k in ("single_word", "lstrip", "rstrip", "normalized", "special")}
@@ -135,7 +138,7 @@ def _json_object(files: Mapping[str, bytes], name: str) -> dict[str, Any]:
         return {}
     try:
         values = json.loads(files[name].decode("utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TokenizerError(f"{name} is not valid JSON ({error}).") from error
     if not isinstance(values, dict):
         raise TokenizerError(f"{name} must hold a JSON object, not {type(values).__name__}.")

@@ -110,14 +110,15 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None) -> Tensor:
         q, k, v = (self._split_heads(project(x)) for project in (self.query, self.key, self.value))  # (B, H, T, d)
+        q = q / math.sqrt(self.head_size)  # here rather than on the scores, which are T times larger
         if self.position_type != "absolute":
             bias = bias + self._relative_scores(q, k)
         if maps is None and not torch.is_grad_enabled():
             # The fused kernel is quicker forward but keeps no map, and slower backward on a CPU.
-            context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+            p = self.dropout.p if self.training else 0.0
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=p, scale=1.0)
         else:
-            scores = q @ k.transpose(-1, -2) / math.sqrt(self.head_size) + bias  # (B, H, T, T)
-            probs = scores.softmax(-1)
+            probs = (q @ k.transpose(-1, -2) + bias).softmax(-1)  # (B, H, T, T)
             if maps is not None:
                 maps.append(probs)
             context = self.dropout(probs) @ v
@@ -127,14 +128,14 @@ class SelfAttention(nn.Module):
         return x.view(*x.shape[:-1], self.n_heads, self.head_size).transpose(1, 2)
 
     def _relative_scores(self, q: Tensor, k: Tensor) -> Tensor:
-        """Scores by distance (Shaw et al. 2018; with the key too: Huang et al. 2020, method 4)."""
+        """Scores by distance for scaled queries (Shaw et al. 2018; with the key too: Huang et al. 2020, method 4)."""
         at = torch.arange(q.shape[-2], device=q.device)
         middle = self.distance_embedding.num_embeddings // 2
         distance = self.distance_embedding(at[:, None] - at[None, :] + middle)  # (T, T, d)
         scores = torch.einsum("bhqd,qkd->bhqk", q, distance)
         if self.position_type == "relative_key_query":
-            scores = scores + torch.einsum("bhkd,qkd->bhqk", k, distance)
-        return scores / math.sqrt(self.head_size)
+            scores = scores + torch.einsum("bhkd,qkd->bhqk", k / math.sqrt(self.head_size), distance)
+        return scores
 
 
 class AddAndNorm(nn.Module):
@@ -306,6 +307,7 @@ class BERTForMaskedLM(nn.Module):
         self.cls = Head(config)
         self.cls.apply(partial(_init_weights, std=config.initializer_range))
         self.tie_weights()
+        self.register_load_state_dict_post_hook(_tie_again)  # type: ignore[no-untyped-call]
 
     def forward(
         self,
@@ -329,6 +331,7 @@ class BERTForMaskedLM(nn.Module):
         Raises:
             InputError: as in `BERTModel`; also a label outside [0, V) other than -100, or a position outside (B, T).
         """
+        check_ids(self.config, input_ids)  # first: labels and positions are measured against the ids
         if labels is not None:
             check_labels(self.config, input_ids, labels)
         if positions is not None:
@@ -354,6 +357,11 @@ class BERTForMaskedLM(nn.Module):
         if self.config.tie_word_embeddings:
             head.decoder.weight = self.bert.embeddings.word_embeddings.weight
         head.decoder.bias = head.bias
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> BERTForMaskedLM:
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self.tie_weights()  # leaving the meta device gives every name a parameter of its own
+        return self
 
     def resize_token_embeddings(self, n: int) -> None:
         """Give the vocabulary n entries: embedding, decoder and bias together; new biases are zero.
@@ -389,7 +397,10 @@ class BERTForMaskedLM(nn.Module):
             # transformers 5 reads the decoder's bias of an untied head from a copy of its own.
             tensors["cls.predictions.decoder.bias"] = tensors["cls.predictions.bias"].clone()
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-        text = json.dumps(self.config.to_dict(), indent=2, ensure_ascii=False)
+        values = {key: value for key, value in self.config.to_dict().items() if key != "dtype"}
+        # transformers opens in the precision that is named here, not in that of the tensors.
+        values["torch_dtype"] = str(self.bert.embeddings.word_embeddings.weight.dtype).removeprefix("torch.")
+        text = json.dumps(values, indent=2, ensure_ascii=False)
         (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
     @classmethod
@@ -405,7 +416,7 @@ class BERTForMaskedLM(nn.Module):
         try:
             values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             tensors = load_file(folder / "model.safetensors")
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, RecursionError, SafetensorError) as error:
             raise CheckpointError(
                 f"{folder} is not a folder with a readable config.json and model.safetensors ({error})."
             ) from error
@@ -427,6 +438,9 @@ class BERTForMaskedLM(nn.Module):
             is_tied = config.tie_word_embeddings or alias.endswith("bias")
             if name in given and is_tied:
                 given.setdefault(alias, given[name])
+        if not config.tie_word_embeddings and "cls.predictions.decoder.bias" in given:
+            # transformers 5 adds the decoder's own bias there, and keeps predictions.bias unused.
+            given["cls.predictions.bias"] = given["cls.predictions.decoder.bias"]
         missing = [name for name in needed if name not in given]
         if missing:
             raise MissingTensorsError(f"{len(missing)} tensors are missing: {', '.join(missing)}.", missing)
@@ -438,10 +452,13 @@ class BERTForMaskedLM(nn.Module):
                     f"{name} has shape {tuple(tensor.shape)}, but the configuration asks for "
                     f"{tuple(needed[name].shape)}."
                 )
+        if config.tie_word_embeddings:
+            for alias, name in ALIASES.items():
+                if not torch.equal(given[alias], given[name]):
+                    raise CheckpointError(f"{alias} and {name} differ, but the configuration ties them.")
         # A copy, since the tensors may be a view of a file that somebody saves over.
         float32 = {name: tensor.to(torch.float32, copy=True) for name, tensor in given.items()}
         model.load_state_dict(float32, assign=True)
-        model.tie_weights()  # assigning tensors breaks every tie
         return model.eval()
 
 
@@ -450,9 +467,15 @@ def _require_config(module: nn.Module, config: object) -> None:
         raise TypeError(f"{type(module).__name__} takes a BERTConfig, not {type(config).__name__}")
 
 
+def _tie_again(model: BERTForMaskedLM, _: object) -> None:
+    """After load_state_dict: with assign=True it gives every name a parameter of its own."""
+    model.tie_weights()
+
+
 def _init_weights(module: nn.Module, std: float) -> None:
-    if isinstance(module, (nn.Linear, nn.Embedding)):
-        nn.init.normal_(module.weight, std=std)
+    if not isinstance(module, (nn.Linear, nn.Embedding)) or module.weight.is_meta:
+        return
+    nn.init.normal_(module.weight, std=std)
     if isinstance(module, nn.Linear):
         nn.init.zeros_(module.bias)
     if isinstance(module, nn.Embedding) and module.padding_idx is not None:
@@ -472,7 +495,7 @@ def _resized(old: Tensor, n: int, std: float) -> nn.Parameter:
 def _masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
     asked = labels != IGNORED_LABEL
     if not asked.any():
-        return logits.sum() * 0.0  # a mean over nothing is NaN; this zero keeps its graph
+        return logits[asked].float().sum()  # a mean over nothing is NaN; this zero keeps its graph
     return F.cross_entropy(logits[asked].float(), labels[asked].long())
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from bertviz_lite._tokenizer_files import SPECIAL_TOKENS, TOKENIZER_FILES, read_tokenizer
 from bertviz_lite.errors import TextError, TokenizerError
 
-_MEANT_AS_MASK = re.compile(r"\[\s*mask\s*\]|<\s*mask\s*>|_{2,}", re.IGNORECASE)
+_MEANT_AS_MASK = re.compile(r"\[\s*mask\s*\]|<\s*mask\s*>|(?<![^\W_])_{2,}(?![^\W_])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -209,18 +209,20 @@ class Tokenizer:
             None if w is None else w + (shift if s == 1 else 0)
             for w, s in zip(found.word_ids, found.sequence_ids, strict=True)
         ]
+        # By id, since an added token may have been matched in other letters or with the space before it.
+        pieces = tuple(self.piece(i) for i in found.ids)
         return Encoding(
             text=text,
             pair=pair,
             ids=tuple(found.ids),
-            pieces=tuple(found.tokens),
+            pieces=pieces,
             word_ids=tuple(words),
             offsets=tuple(found.offsets),
             segment_ids=tuple(found.type_ids),
             special_mask=tuple(bool(m) for m in found.special_tokens_mask),
             mask_id=self.mask_id,
             typed_ids=tuple(found.ids),
-            typed_pieces=tuple(found.tokens),
+            typed_pieces=pieces,
         )
 
     def with_mask_token(self, text: str) -> str:
@@ -269,8 +271,13 @@ class Tokenizer:
         Raises:
             TokenizerError: neither tokenizer.json nor vocab.txt is there, or one of the files cannot be read.
         """
-        parts = read_tokenizer(files)
-        return cls(parts.backend, parts.roles, parts.notes)
+        try:
+            parts = read_tokenizer(files)
+            return cls(parts.backend, parts.roles, parts.notes)
+        except TokenizerError:
+            raise
+        except (AttributeError, TypeError, ValueError) as error:  # a setting of a type that it cannot have
+            raise TokenizerError(f"The settings of the tokenizer cannot be used: {error}.") from error
 
 
 def _template(cls: str, cls_id: int, sep: str, sep_id: int) -> TemplateProcessing:

@@ -58,13 +58,7 @@ def facts(report: Report) -> None:
 def parameters(checkpoint: Checkpoint) -> None:
     """Where the parameters are, and what the tie means in this network."""
     counts = checkpoint.report.parameters
-    named = {
-        "embeddings": counts.embeddings,
-        "layers": counts.encoder,
-        "transform": counts.transform,
-        "decoder": counts.decoder,
-        "output bias": counts.bias,
-    }
+    named = counts.named()
     st.markdown("**Where the parameters are**")
     charts.chart(figures.parameter_bar(named, dark=charts.is_dark()), "parts")
     frame = pd.DataFrame({"part": named.keys(), "parameters": named.values()})

@@ -57,6 +57,16 @@ class ParameterCounts:
         """All parts together."""
         return self.embeddings + self.encoder + self.transform + self.decoder + self.bias
 
+    def named(self) -> dict[str, int]:
+        """The parts under the names that people know, in the order of the network."""
+        return {
+            "embeddings": self.embeddings,
+            "layers": self.encoder,
+            "transform": self.transform,
+            "decoder": self.decoder,
+            "output bias": self.bias,
+        }
+
     def to_dict(self) -> dict[str, int]:
         """The total and the parts."""
         return {"total": self.total, **asdict(self)}

@@ -28,7 +28,7 @@ def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool =
             z=weights,
             zmin=0,
             zmax=max(float(weights.max(initial=0.0)), 1e-6),
-            colorscale=_colorscale(dark),
+            colorscale=palette.colorscale(palette.stops("attention", dark)),
             customdata=np.array([[(q, k) for k in names] for q in names], dtype=object),
             hovertemplate="<b>%{customdata[0]}</b> looks at <b>%{customdata[1]}</b><br>attention %{z:.4f}"
             "<br>from token %{y} to token %{x}<extra></extra>",
@@ -61,7 +61,7 @@ def head_grid(
             z=values,
             zmin=0,
             zmax=max(float(values.max()), 1e-6),
-            colorscale=_colorscale(dark),
+            colorscale=palette.colorscale(palette.stops("attention", dark)),
             xgap=2,
             ygap=2,
             hoverinfo="skip",
@@ -99,11 +99,6 @@ def head_grid(
         showgrid=False,
     )
     return figure
-
-
-def _colorscale(dark: bool) -> list[tuple[float, str]]:
-    steps = palette.stops("attention", dark)
-    return [(i / (len(steps) - 1), step) for i, step in enumerate(steps)]
 
 
 __all__ = ["head_grid", "heatmap"]

@@ -1,5 +1,7 @@
 """Three scales with a fixed meaning: probability is blue, loss amber to red, attention violet; grey is "not asked".
 
+A fourth, for values with a sign (activations, weights), goes from blue (below zero) through the page's grey to amber.
+
 Steps are even in OKLab lightness, so that a step looks the same anywhere on a scale, in light and in dark.
 """
 
@@ -23,6 +25,21 @@ _DARK: dict[Scale, list[str]] = {
     "loss": ["#282622", "#44371e", "#62461e", "#835520", "#a66428", "#ca7137", "#ef7f4d", "#fd9c82", "#febfb6"],
     "attention": ["#27262a", "#3c344c", "#51446c", "#67558e", "#7e66af", "#9579d2", "#ac8cf6", "#c0a9fd", "#d4c8fe"],
 }
+
+
+# Both sides equally far from the middle in lightness.
+_SIGNED_LIGHT = ["#0c74c5", "#5095da", "#84b7eb", "#b9d7f8", "#faf6f3", "#f2cbb2", "#e0a279", "#cb7a3e", "#ab5806"]
+_SIGNED_DARK = ["#7dbdfe", "#4f94d9", "#3e6e9d", "#2f4964", "#292624", "#5e3f29", "#935b32", "#ca793d", "#fe9c53"]
+
+
+def signed(dark: bool = False) -> list[str]:
+    """Nine colours from the most negative through zero to the most positive."""
+    return _SIGNED_DARK if dark else _SIGNED_LIGHT
+
+
+def colorscale(steps: list[str]) -> list[tuple[float, str]]:
+    """Colours at equal distances, as Plotly wants them."""
+    return [(i / (len(steps) - 1), step) for i, step in enumerate(steps)]
 
 
 def stops(scale: Scale, dark: bool = False) -> list[str]:
@@ -88,4 +105,4 @@ def _luminance(hex_colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-__all__ = ["Figure", "Scale", "colour", "ink", "stops", "style", "text_on"]
+__all__ = ["Figure", "Scale", "colorscale", "colour", "ink", "signed", "stops", "style", "text_on"]

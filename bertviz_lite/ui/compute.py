@@ -15,12 +15,14 @@ from cachetools import LRUCache
 from bertviz_lite.analysis import (
     AttentionMaps,
     MaskPredictions,
+    Stages,
     TokenScores,
     attention_maps,
     pseudo_loss,
     top_k,
     unmasked_loss,
 )
+from bertviz_lite.analysis import stages as follow_stages
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui.gate import gate
@@ -56,6 +58,14 @@ def attention(checkpoint: Checkpoint, encoding: Encoding) -> AttentionMaps:
     return _kept(
         ("attention", checkpoint.report.digest, encoding),
         partial(attention_maps, checkpoint.model, encoding),
+    )
+
+
+def stages(checkpoint: Checkpoint, encoding: Encoding, position: int) -> Stages:
+    """The text at every stage, one position's prediction followed."""
+    return _kept(
+        ("stages", checkpoint.report.digest, encoding, position),
+        partial(follow_stages, checkpoint.model, encoding, position),
     )
 
 
@@ -103,4 +113,4 @@ def _size(answer: object) -> int:
     return 1024 + sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
 
 
-__all__ = ["attention", "predictions", "scores"]
+__all__ = ["attention", "predictions", "scores", "stages"]

@@ -6,7 +6,7 @@ Streamlit's own `bind="query-params"` loses a value when the next page does not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ import streamlit as st
 from bertviz_lite.bundled import EXAMPLES
 
 MOST_CHARACTERS = 10_000
-CHOSEN, MEAN = "chosen", "mean"  # values of layer and head that are no number
+CHOSEN, MEAN = "chosen", "mean"  # values of layer, head and the like that are no number
+MOST_SIZE = 1_000_000  # of a size in the calculator
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,19 @@ def _numbers(value: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in value.split(",") if part}))
 
 
-def _index_or_mean(value: str) -> int | str:
-    return value if value in (CHOSEN, MEAN) else _between(0, 999)(value)
+def _index_or_name(*names: str) -> Callable[[str], int | str]:
+    return lambda value: value if value in names else _between(0, 9_999)(value)
+
+
+def _five_sizes(value: str) -> tuple[int, ...]:
+    sizes = tuple(int(part) for part in value.split(","))
+    if len(sizes) != 5 or min(sizes) < 1 or max(sizes) > MOST_SIZE:
+        raise ValueError(value)
+    return sizes
+
+
+def _write_numbers(numbers: Iterable[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def _flag(value: str) -> bool:
@@ -64,14 +76,17 @@ def _write_flag(value: bool) -> str:
 
 SETTINGS: Mapping[str, Setting] = {
     "text": Setting(EXAMPLES[0].text, lambda value: value[:MOST_CHARACTERS]),
-    "mask": Setting((), _numbers, lambda words: ",".join(map(str, words))),
+    "mask": Setting((), _numbers, _write_numbers),
     "model": Setting("", str),
     "k": Setting(10, _between(1, 100)),
     "special": Setting(False, _flag, _write_flag),
     "measure": Setting("pseudo", _one_of("pseudo", "unmasked")),
     "unit": Setting("nats", _one_of("nats", "bits")),
-    "layer": Setting(CHOSEN, _index_or_mean),
-    "head": Setting(CHOSEN, _index_or_mean),
+    "layer": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
+    "head": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
+    "at": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "piece": Setting("", lambda value: value[:100]),
+    "sizes": Setting((20_000, 768, 6, 12, 3072), _five_sizes, _write_numbers),
     "hide": Setting(False, _flag, _write_flag),
     "shows": Setting("previous", _one_of("previous", "next", "self", "special", "entropy", "distance")),
 }
@@ -152,6 +167,7 @@ __all__ = [
     "CHOSEN",
     "MEAN",
     "MOST_CHARACTERS",
+    "MOST_SIZE",
     "SETTINGS",
     "Setting",
     "address",

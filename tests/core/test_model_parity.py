@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -186,6 +187,26 @@ def test_fused_inference_equals_the_explicit_path(config: BERTConfig) -> None:
     assert_close(fused.logits, explicit.logits, **TOLERANCE)
     assert_close(fused.hidden_states, explicit.hidden_states, **TOLERANCE)
     assert_close(with_maps.logits, explicit.logits, **TOLERANCE)
+
+
+def test_the_fused_kernel_runs_in_inference_alone_and_never_where_maps_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kernel, calls = nn.functional.scaled_dot_product_attention, []
+
+    def counted(*args: Any, **kwargs: Any) -> Tensor:  # noqa: ANN401
+        calls.append(len(args))
+        return kernel(*args, **kwargs)
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", counted)
+    model, ids = ours(), token_ids()
+    model(ids)
+    with torch.no_grad():
+        model(ids, output_attentions=True)
+    assert calls == []
+    with torch.no_grad():
+        model(ids)
+    assert len(calls) == TINY.num_hidden_layers
 
 
 @CONFIGS

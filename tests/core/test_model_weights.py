@@ -75,7 +75,6 @@ def test_the_decoder_is_the_embedding_whatever_happens() -> None:
     assert is_tied(model)
 
 
-@pytest.mark.xfail(reason="torch makes a new parameter for each name when the kind of device changes")
 def test_the_tie_survives_leaving_the_meta_device() -> None:
     assert is_tied(sized(2, 128, 2).to_empty(device="cpu"))
 
