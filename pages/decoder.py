@@ -7,7 +7,7 @@ from bertviz_lite.checkpoints import Checkpoint, tie_sentence
 from bertviz_lite.figures import decoder as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import calculator, charts, compute, sentence, shell, state
+from bertviz_lite.ui import calculator, charts, compute, follow, sentence, shell
 
 LEAD = (
     "Inside, every token is a vector. To name a word the model must give **each word of its vocabulary a number**: the "
@@ -29,45 +29,14 @@ def main() -> None:
         sentence.row(encoding, clickable=True)
         left, right = st.columns(2, gap="large")
         with left:
-            position = pick_position(encoding)
+            position = follow.pick_position(encoding)
         followed = compute.stages(checkpoint, encoding, position)
         with right:
-            word = pick_word(checkpoint, encoding, followed)
+            word = follow.pick_word(checkpoint, encoding, position, followed.logits)
         draw_stages(checkpoint, encoding, followed)
         draw_ends(checkpoint, followed, word)
         one_logit(checkpoint, followed, word)
         calculator.draw(checkpoint)
-
-
-def pick_position(encoding: Encoding) -> int:
-    """The token that is followed: the visitor's choice, else the first mask, else the first word."""
-    asked = state.get("at")
-    first = encoding.mask_positions[0] if encoding.mask_positions else min(1, len(encoding) - 1)
-    position = first if asked == state.CHOSEN or asked >= len(encoding) else asked
-    names = {i: f"{piece} (token {i})" for i, piece in enumerate(encoding.pieces)}
-    st.selectbox("Follow", list(names), format_func=names.get, **state.keyed("at", showing=position))
-    return position
-
-
-def pick_word(checkpoint: Checkpoint, encoding: Encoding, followed: Stages) -> int:
-    """The word whose logit is worked out: the visitor's choice, else what stood there, else the first choice."""
-    tokenizer = checkpoint.tokenizer
-    best = followed.logits.argsort()[::-1][:50].tolist()
-    typed = encoding.typed_ids[followed.position]
-    default = typed if typed != encoding.mask_id else best[0]
-    asked = tokenizer.id(state.get("piece"))
-    chosen = default if asked is None or asked >= len(followed.logits) else asked
-    options = [tokenizer.pieces[i] for i in dict.fromkeys([chosen, default, *best]) if i < len(tokenizer)]
-    st.selectbox(
-        "Word whose logit is worked out below",
-        options,
-        accept_new_options=True,
-        help="Any piece of the vocabulary can be typed",
-        **state.keyed("piece", showing=tokenizer.piece(chosen)),
-    )
-    if state.get("piece") and asked is None:
-        st.warning(f"The vocabulary has no piece “{state.get('piece')}”; a longer word is spelled with several.")
-    return chosen
 
 
 def draw_stages(checkpoint: Checkpoint, encoding: Encoding, followed: Stages) -> None:

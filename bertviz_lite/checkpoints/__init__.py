@@ -5,18 +5,31 @@
 
 from bertviz_lite.checkpoints._folder import Source
 from bertviz_lite.checkpoints._load import Checkpoint, count_parameters, inspect, load, tie_sentence
+from bertviz_lite.checkpoints._save import saved_zip
+from bertviz_lite.checkpoints.compare import Comparison, compare
 from bertviz_lite.checkpoints.report import ParameterCounts, Renamed, Report, TensorInfo, Unused
+from bertviz_lite.checkpoints.statistics import Histogram, TensorStatistics, histogram, tensor_statistics
+from bertviz_lite.checkpoints.tree import Node, module_tree
 
 __all__ = [
     "Checkpoint",
+    "Comparison",
+    "Histogram",
+    "Node",
     "ParameterCounts",
     "Renamed",
     "Report",
     "Source",
     "TensorInfo",
+    "TensorStatistics",
     "Unused",
+    "compare",
     "count_parameters",
+    "histogram",
     "inspect",
     "load",
+    "module_tree",
+    "saved_zip",
+    "tensor_statistics",
     "tie_sentence",
 ]

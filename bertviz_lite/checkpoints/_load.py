@@ -18,6 +18,7 @@ from bertviz_lite.checkpoints._folder import Source, opened
 from bertviz_lite.checkpoints._names import Names, canonical_names, n_layers
 from bertviz_lite.checkpoints._tensors import Weights, find_weights, read_weights
 from bertviz_lite.checkpoints.report import ParameterCounts, Report, TensorInfo, Unused
+from bertviz_lite.checkpoints.statistics import tensor_statistics
 from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import CheckpointError, MissingTensorsError, TokenizerError
 from bertviz_lite.model import BERTForMaskedLM
@@ -48,6 +49,11 @@ class Checkpoint:
         """Rows of the vocabulary that no piece belongs to (padding rows); never predict these."""
         pieces = self.tokenizer.pieces
         return frozenset(i for i in range(self.config.vocab_size) if i >= len(pieces) or pieces[i] is None)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The weights in use by the network's names, each once: aliases of a tied head are left out."""
+        state = self.model.state_dict()
+        return {info.name: state[info.name] for info in self.report.tensors}
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files."""
@@ -89,13 +95,16 @@ def load(source: Source | None = None, *, name: str | None = None) -> Checkpoint
 
 
 def inspect(source: Source | None = None, *, name: str | None = None) -> Report:
-    """Read a checkpoint and report on it, also where it cannot predict; see `report.problems`.
+    """Read a checkpoint and report on it, every tensor in numbers, also where it cannot predict; see `problems`.
 
     Raises:
         CheckpointError: there are no readable weights of a BERT.
         ConfigError, TokenizerError: config.json or the tokenizer's files are wrong.
     """
-    return _read(BUNDLED if source is None else source, name).report
+    contents = _read(BUNDLED if source is None else source, name)
+    held = contents.fit.tensors
+    numbers = tuple(replace(info, statistics=tensor_statistics(held[info.name])) for info in contents.report.tensors)
+    return replace(contents.report, tensors=numbers)
 
 
 def _read(source: Source, name: str | None) -> _Contents:

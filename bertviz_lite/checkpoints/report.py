@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from bertviz_lite.checkpoints.statistics import TensorStatistics
 from bertviz_lite.config import BERTConfig
+
+_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
 
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """A tensor as the file holds it, under the network's name."""
+    """A tensor as the file holds it, under the network's name; its numbers where `inspect` took them."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
+    statistics: TensorStatistics | None = None
 
     @property
     def n_values(self) -> int:
         """How many numbers it holds."""
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
+        return math.prod(self.shape)
+
+    @property
+    def n_bytes(self) -> int:
+        """Its size in the file."""
+        return self.n_values * _BYTES.get(self.dtype, 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name, shape, type, and the statistics where they were taken; JSON has no NaN, so a null stands for it."""
+        numbers = {} if self.statistics is None else self.statistics.to_dict()
+        finite = {key: value if math.isfinite(value) else None for key, value in numbers.items()}
+        return {"name": self.name, "shape": list(self.shape), "dtype": self.dtype, **finite}
 
 
 @dataclass(frozen=True)
@@ -117,7 +130,7 @@ class Report:
             "config": self.config.to_dict(),
             "parameters": self.parameters.to_dict(),
             "tied": self.tied,
-            "tensors": [{"name": t.name, "shape": list(t.shape), "dtype": t.dtype} for t in self.tensors],
+            "tensors": [t.to_dict() for t in self.tensors],
             "missing": list(self.missing),
             "unused": [asdict(u) for u in self.unused],
             "renamed": [{"from": r.old, "to": r.new, "reason": r.reason} for r in self.renamed],

@@ -9,6 +9,8 @@ import typer
 from typer.exceptions import TyperException
 
 from bertviz_lite._version import __version__
+from bertviz_lite.commands.compare import compare
+from bertviz_lite.commands.convert import convert
 from bertviz_lite.commands.fill import fill
 from bertviz_lite.commands.inspect import inspect
 from bertviz_lite.errors import BertvizError
@@ -22,6 +24,8 @@ app = typer.Typer(
 )
 app.command()(fill)
 app.command()(inspect)
+app.command()(convert)
+app.command()(compare)
 
 
 def _show_version(wanted: bool) -> None:

@@ -61,9 +61,14 @@ def _findings(report: Report) -> dict[str, list[str]]:
 
 
 def _tensors(report: Report) -> Table:
+    numbers = ("mean", "std", "min", "max")
     table = Table("tensor", "shape", "type", box=None, pad_edge=False, header_style="bold")
+    for number in numbers:
+        table.add_column(number, justify="right")
     for tensor in report.tensors:
-        table.add_row(tensor.name, " × ".join(f"{n:,}" for n in tensor.shape), tensor.dtype)
+        statistics = {} if tensor.statistics is None else tensor.statistics.to_dict()
+        shown = [f"{statistics[number]:.3g}" if number in statistics else "" for number in numbers]
+        table.add_row(tensor.name, " × ".join(f"{n:,}" for n in tensor.shape), tensor.dtype, *shown)
     return table
 
 

@@ -13,12 +13,18 @@ _ROW_PX = 28
 
 
 def bars(
-    pieces: Sequence[str], probs: Sequence[float], *, original: str | None = None, dark: bool = False
+    pieces: Sequence[str],
+    probs: Sequence[float],
+    *,
+    what: str = "probability",
+    original: str | None = None,
+    dark: bool = False,
 ) -> go.Figure:
     """Horizontal bars, the likeliest piece on top; the original word's bar is darker, its label bold.
 
     Args:
         pieces, probs: k each, best first; probabilities in [0, 1].
+        what: the number's name, for the hover.
         original: what stood there before it was masked, where there was something.
     """
     rows = list(range(len(pieces)))
@@ -34,7 +40,7 @@ def bars(
             textposition="outside",
             cliponaxis=False,
             customdata=[escaped(piece) for piece in pieces],
-            hovertemplate="%{customdata}<br>probability %{x:.4f}<extra></extra>",
+            hovertemplate=f"%{{customdata}}<br>{what} %{{x:.4f}}<extra></extra>",
         )
     )
     palette.style(figure, dark, height=_ROW_PX * max(len(rows), 3) + 16)

@@ -3,6 +3,32 @@
 A page reads inputs, makes one call and draws; everything that two pages share is here.
 """
 
-__all__ = ["calculator", "charts", "compute", "gate", "numbers", "sentence", "shelf", "shell", "state", "upload"]
+from bertviz_lite.ui import (
+    calculator,
+    charts,
+    checkpoint_views,
+    compute,
+    follow,
+    gate,
+    numbers,
+    sentence,
+    shelf,
+    shell,
+    state,
+    upload,
+)
 
-from bertviz_lite.ui import calculator, charts, compute, gate, numbers, sentence, shelf, shell, state, upload
+__all__ = [
+    "calculator",
+    "charts",
+    "checkpoint_views",
+    "compute",
+    "follow",
+    "gate",
+    "numbers",
+    "sentence",
+    "shelf",
+    "shell",
+    "state",
+    "upload",
+]

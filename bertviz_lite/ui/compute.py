@@ -11,19 +11,23 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import streamlit as st
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from bertviz_lite.analysis import (
     AttentionMaps,
     MaskPredictions,
+    Neighbours,
     Stages,
     TokenScores,
     attention_maps,
+    neighbours,
     pseudo_loss,
+    row_norms,
     top_k,
     unmasked_loss,
 )
 from bertviz_lite.analysis import stages as follow_stages
-from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.checkpoints import Checkpoint, Comparison, TensorStatistics, compare, tensor_statistics
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui.gate import gate
 
@@ -69,6 +73,29 @@ def stages(checkpoint: Checkpoint, encoding: Encoding, position: int) -> Stages:
     )
 
 
+def statistics(checkpoint: Checkpoint) -> dict[str, TensorStatistics]:
+    """Numbers about every tensor, by name."""
+    return _kept(
+        ("statistics", checkpoint.report.digest),
+        lambda: {name: tensor_statistics(tensor) for name, tensor in checkpoint.tensors().items()},
+    )
+
+
+def norms(checkpoint: Checkpoint) -> NDArray[np.float32]:
+    """(V,) length of every row of the word embedding."""
+    return _kept(("norms", checkpoint.report.digest), partial(row_norms, checkpoint.model))
+
+
+def near(checkpoint: Checkpoint, token_id: int) -> Neighbours:
+    """The nearest rows of the word embedding."""
+    return _kept(("near", checkpoint.report.digest, token_id), partial(neighbours, checkpoint.model, token_id, 15))
+
+
+def comparison(a: Checkpoint, b: Checkpoint) -> Comparison:
+    """Two checkpoints, tensor by tensor."""
+    return _kept(("comparison", a.report.digest, b.report.digest), partial(compare, a, b))
+
+
 def _pseudo_loss_with_progress(checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]) -> TokenScores:
     bar = st.empty()
 
@@ -106,11 +133,11 @@ def _kept(key: Hashable, ask: Callable[[], Answer]) -> Answer:
 
 
 def _size(answer: object) -> int:
-    """Bytes of the arrays in a dataclass, and something for the rest."""
-    if not is_dataclass(answer):
-        return 1024
-    arrays = (getattr(answer, f.name) for f in fields(answer))
+    """Bytes of an array or of the arrays in a dataclass, and something for the rest."""
+    if isinstance(answer, np.ndarray):
+        return answer.nbytes
+    arrays = [getattr(answer, f.name) for f in fields(answer)] if is_dataclass(answer) else []
     return 1024 + sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
 
 
-__all__ = ["attention", "predictions", "scores", "stages"]
+__all__ = ["attention", "comparison", "near", "norms", "predictions", "scores", "stages", "statistics"]

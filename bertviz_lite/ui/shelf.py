@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import IO
 
 import streamlit as st
+import torch
 
 from bertviz_lite.checkpoints import Checkpoint, load
+from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.ui import state
+
+TWIN = "untrained"  # in place of a key: the untrained twin of the model in use
 
 _BYTES_A_PARAMETER = 4
 _MOST_BYTES = 3 << 30  # of one visitor's opened models; the one opened longest ago goes first
@@ -19,6 +24,16 @@ _DIGEST_SHOWN = 12
 def bundled() -> Checkpoint:
     """The model that ships; read once for the whole server."""
     return load()
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def untrained(_checkpoint: Checkpoint, digest: str = "") -> Checkpoint:
+    """The twin of a checkpoint before its first training step: same network and tokenizer, random weights, seed 0."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = BERTForMaskedLM(_checkpoint.config).eval()
+    name, digest = f"{_checkpoint.report.name} (untrained)", f"untrained-{digest}"
+    return replace(_checkpoint, model=model, report=replace(_checkpoint.report, name=name, digest=digest))
 
 
 def models() -> dict[str, Checkpoint]:
@@ -79,4 +94,4 @@ def _bytes(checkpoint: Checkpoint) -> int:
     return checkpoint.report.parameters.total * _BYTES_A_PARAMETER
 
 
-__all__ = ["absent_key", "bundled", "close", "current", "lacking_files", "models", "open_files"]
+__all__ = ["TWIN", "absent_key", "bundled", "close", "current", "lacking_files", "models", "open_files", "untrained"]

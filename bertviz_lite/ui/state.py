@@ -87,6 +87,11 @@ SETTINGS: Mapping[str, Setting] = {
     "at": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "piece": Setting("", lambda value: value[:100]),
     "sizes": Setting((20_000, 768, 6, 12, 3072), _five_sizes, _write_numbers),
+    "view": Setting("overview", _one_of("overview", "tensors", "vocabulary", "save")),
+    "tensor": Setting("", lambda value: value[:200]),
+    "search": Setting("", lambda value: value[:100]),
+    "near": Setting("", lambda value: value[:100]),
+    "other": Setting("", lambda value: value[:100]),
     "hide": Setting(False, _flag, _write_flag),
     "shows": Setting("previous", _one_of("previous", "next", "self", "special", "entropy", "distance")),
 }

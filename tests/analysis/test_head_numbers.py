@@ -98,6 +98,9 @@ def test_leaders_come_largest_first_and_equals_in_reading_order() -> None:
     assert leaders(values, 5) == [(1, 1), (0, 1), (1, 0), (0, 2), (1, 2)]
     assert leaders(values, 99) == [(1, 1), (0, 1), (1, 0), (0, 2), (1, 2), (0, 0)]
     assert leaders(values, 0) == []
+    few_values = np.random.default_rng(0).integers(0, 3, (12, 16)).astype(np.float32)
+    in_reading_order = [(layer, head) for layer in range(12) for head in range(16)]
+    assert leaders(few_values, 99) == sorted(in_reading_order, key=lambda at: -few_values[at])[:99]
 
 
 def test_heads_without_a_number_come_last() -> None:

@@ -141,6 +141,8 @@ FORMATS = (
     Opens("a pickle with all aliases", lambda: reference().state_dict(), weights=PICKLE),
     Opens("a pickle as before torch 1.6", weights=PICKLE,
           beside={PICKLE: packed(tensors_of(), PICKLE, _use_new_zipfile_serialization=False)}),
+    Opens("a pickle in protocol 3", weights=PICKLE, beside={PICKLE: packed(tensors_of(), PICKLE, pickle_protocol=3)},
+          bug="torch warns of the protocol; where warnings are errors the file is called damaged"),
     Opens("parameters stored by columns", by_columns, weights=PICKLE),
     Opens("another file name", weights="bert-tiny.safetensors"),
     Opens("a trainer's arguments beside", weights=PICKLE, beside={"training_args.bin": b"no weights"}),

@@ -108,7 +108,7 @@ def files(
 def packed(content: Mapping[str, Any], weights: str = WEIGHTS, **options: Any) -> bytes:  # noqa: ANN401
     """The content of a file of weights, in the format of its ending."""
     if weights.endswith(".safetensors"):
-        return save({name: t.contiguous() for name, t in content.items()}, {"format": "pt"})
+        return save({name: t.contiguous().clone() for name, t in content.items()}, {"format": "pt"})
     buffer = BytesIO()
     torch.save(content, buffer, **options)
     return buffer.getvalue()
@@ -132,11 +132,20 @@ def saved() -> Mapping[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
-def zipped(contents: Mapping[str, bytes | None], file: Path, compression: int = zipfile.ZIP_DEFLATED) -> Path:
-    """A zip with these members; None is a folder's own entry."""
-    with zipfile.ZipFile(file, "w", compression) as archive:
+def zip_of(contents: Mapping[str, bytes | None], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip with these members, all of the same date; None is a folder's own entry."""
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, content in contents.items():
-            archive.writestr(name, b"" if content is None else content)
+            member = zipfile.ZipInfo(name)
+            member.compress_type = compression
+            archive.writestr(member, b"" if content is None else content)
+    return buffer.getvalue()
+
+
+def zipped(contents: Mapping[str, bytes | None], file: Path, compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    """The same as a file."""
+    file.write_bytes(zip_of(contents, compression))
     return file
 
 

@@ -36,7 +36,7 @@ class FakeElement {
   getAttribute(name) { return this.#attributes.get(name) ?? null; }
   addEventListener(type, listener) { this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), listener]); }
   click() { for (const listener of this.#listeners.get("click") ?? []) listener({ type: "click", target: this }); }
-  focus() { this.ownerDocument.activeElement = this; }
+  focus() { if (["BUTTON", "INPUT"].includes(this.tagName)) this.ownerDocument.activeElement = this; }
 
   append(...elements) {
     for (const element of elements) {

@@ -41,7 +41,15 @@ def test_pieces_of_a_word_share_a_chip() -> None:
 
 
 def test_tips_stay_with_their_pieces() -> None:
-    assert [p["tip"] for w in words() for p in w["pieces"]] == ["opens the text", "first", "second", "third", "", "", ""]
+    assert [p["tip"] for w in words() for p in w["pieces"]] == [
+        "opens the text",
+        "first",
+        "second",
+        "third",
+        "",
+        "",
+        "",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,23 @@ def test_order_is_kept_for_the_colour_blind(scale: Scale, dark: bool, sight: str
     assert (steps > 0.03).all(), steps.round(3)
 
 
+@BOTH_THEMES
+@pytest.mark.parametrize("sight", [None, *SIGHT])
+def test_values_with_a_sign_are_as_strong_on_both_sides_and_differ_for_the_colour_blind(
+    dark: bool, sight: str | None
+) -> None:
+    seen = [oklab(linear(c) if sight is None else as_seen(c, sight)) for c in palette.signed(dark)]
+    assert len(seen) % 2 == 1, "zero has a colour of its own"
+    middle = len(seen) // 2
+    below, above = seen[middle::-1], seen[middle:]  # from zero outwards
+    for side in (below, above):
+        assert (np.diff([lab[0] for lab in side]) * (1 if dark else -1) > 0.03).all()
+    for low, high in zip(below[1:], above[1:], strict=True):
+        if sight is None:
+            assert low[0] == pytest.approx(high[0], abs=0.01)
+        assert math.dist(low[1:], high[1:]) > 0.05
+
+
 @EVERY_SCALE
 @BOTH_THEMES
 def test_colour_at_the_stops_and_beyond_the_ends(scale: Scale, dark: bool) -> None:
@@ -159,15 +176,15 @@ def test_any_number_gives_a_colour_that_css_and_plotly_read(scale: Scale, t: flo
     assert 0 <= int(colour[1:], 16) <= 0xFFFFFF
 
 
-@settings(database=None, deadline=None)
-@given(st.integers(0, 0xFFFFFF).map("#{:06x}".format))
-def test_text_is_dark_or_light_whichever_is_read_better(background: str) -> None:
+def test_text_is_dark_or_light_whichever_is_read_better() -> None:
     choices = [palette.text_on("#ffffff"), palette.text_on("#000000")]
     assert contrast(choices[0], "#ffffff") > 15
     assert contrast(choices[1], "#000000") > 15
-    chosen = palette.text_on(background)
-    assert chosen in choices
-    assert contrast(chosen, background) == max(contrast(choice, background) for choice in choices)
+    greys = [f"#{level:02x}{level:02x}{level:02x}" for level in range(256)]
+    for background in (*greys, *(palette.colour(scale, i / 200) for scale in SCALES for i in range(201))):
+        chosen = palette.text_on(background)
+        assert chosen in choices
+        assert contrast(chosen, background) == max(contrast(choice, background) for choice in choices)
 
 
 @pytest.mark.xfail(reason="near-black on mid tones reaches 4.2: only pure black and white always reach 4.5")

@@ -1,0 +1,159 @@
+"""Two checkpoints, tensor by tensor, and their vocabularies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bertviz_lite.checkpoints._load import Checkpoint
+
+_CHUNK = 1 << 22  # values taken to float64 at a time
+
+
+@dataclass(frozen=True)
+class TensorChange:
+    """One tensor in both checkpoints.
+
+    Attributes:
+        cosine: of the flattened tensors; 1 = same direction, NaN where one is all zeros.
+        relative_change: norm of (b - a) over the norm of a; infinite where a is all zeros and b is not.
+        largest_change: largest |b - a| of a single value.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    cosine: float
+    relative_change: float
+    largest_change: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values; JSON has neither NaN nor infinity, so a null stands for them."""
+        values = {**asdict(self), "shape": list(self.shape)}
+        return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in values.items()}
+
+
+@dataclass(frozen=True)
+class ShapeChange:
+    """A tensor whose shape is another in each checkpoint."""
+
+    name: str
+    shape_a: tuple[int, ...]
+    shape_b: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between checkpoint a and checkpoint b.
+
+    Attributes:
+        changes: of every tensor that both have in one shape, in the order of the network.
+        only_a, only_b: names that one alone has.
+        reshaped: tensors of another shape.
+        config: (value in a, value in b) of every field that differs.
+        pieces_a, pieces_b: pieces that one vocabulary alone has.
+        moved: pieces that both have under another id.
+    """
+
+    name_a: str
+    name_b: str
+    changes: tuple[TensorChange, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    reshaped: tuple[ShapeChange, ...]
+    config: Mapping[str, tuple[Any, Any]]
+    pieces_a: tuple[str, ...]
+    pieces_b: tuple[str, ...]
+    moved: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs at all, bit for bit."""
+        differs = (self.only_a, self.only_b, self.reshaped, self.config, self.pieces_a, self.pieces_b, self.moved)
+        return not any(differs) and all(change.largest_change == 0 for change in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON values."""
+        return {
+            "a": self.name_a,
+            "b": self.name_b,
+            "same": self.same,
+            "tensors": [change.to_dict() for change in self.changes],
+            "only_a": list(self.only_a),
+            "only_b": list(self.only_b),
+            "reshaped": [
+                {"name": r.name, "shape_a": list(r.shape_a), "shape_b": list(r.shape_b)} for r in self.reshaped
+            ],
+            "config": {field: list(values) for field, values in self.config.items()},
+            "vocabulary": {
+                "only_a": list(self.pieces_a),
+                "only_b": list(self.pieces_b),
+                "other_id": list(self.moved),
+            },
+        }
+
+
+def compare(a: Checkpoint, b: Checkpoint) -> Comparison:
+    """Compare two opened checkpoints; a tied decoder counts once, as the word embedding."""
+    tensors_a, tensors_b = _tensors(a), _tensors(b)
+    shared = [name for name in tensors_a if name in tensors_b]
+    values_a, values_b = a.config.to_dict(), b.config.to_dict()
+    ids_a, ids_b = _ids(a), _ids(b)
+    return Comparison(
+        name_a=a.report.name,
+        name_b=b.report.name,
+        changes=tuple(
+            _change(name, tensors_a[name], tensors_b[name])
+            for name in shared
+            if tensors_a[name].shape == tensors_b[name].shape
+        ),
+        only_a=tuple(name for name in tensors_a if name not in tensors_b),
+        only_b=tuple(name for name in tensors_b if name not in tensors_a),
+        reshaped=tuple(
+            ShapeChange(name, tuple(tensors_a[name].shape), tuple(tensors_b[name].shape))
+            for name in shared
+            if tensors_a[name].shape != tensors_b[name].shape
+        ),
+        config={
+            field: (values_a.get(field), values_b.get(field))
+            for field in {**values_a, **values_b}
+            if values_a.get(field) != values_b.get(field)
+        },
+        pieces_a=tuple(piece for piece in ids_a if piece not in ids_b),
+        pieces_b=tuple(piece for piece in ids_b if piece not in ids_a),
+        moved=tuple(piece for piece, i in ids_a.items() if piece in ids_b and ids_b[piece] != i),
+    )
+
+
+def _tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
+    return {name: tensor.detach() for name, tensor in checkpoint.model.named_parameters()}
+
+
+def _ids(checkpoint: Checkpoint) -> dict[str, int]:
+    return {piece: i for i, piece in enumerate(checkpoint.tokenizer.pieces) if piece is not None}
+
+
+def _change(name: str, a: Tensor, b: Tensor) -> TensorChange:
+    flat_a, flat_b = a.reshape(-1), b.reshape(-1)
+    moved = flat_b - flat_a
+    norm_a, norm_b, norm_moved = (_dot(t, t) ** 0.5 for t in (flat_a, flat_b, moved))
+    return TensorChange(
+        name=name,
+        shape=tuple(a.shape),
+        cosine=_dot(flat_a, flat_b) / (norm_a * norm_b) if norm_a and norm_b else float("nan"),
+        relative_change=norm_moved / norm_a if norm_a else (float("inf") if norm_moved else 0.0),
+        largest_change=float(moved.abs().max()) if moved.numel() else 0.0,
+    )
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    """In float64: over the 23 million values of an embedding float32 would lose the fourth digit."""
+    pairs = zip(torch.split(a, _CHUNK), torch.split(b, _CHUNK), strict=True)
+    return sum((float(torch.dot(x.double(), y.double())) for x, y in pairs), 0.0)
+
+
+__all__ = ["Comparison", "ShapeChange", "TensorChange", "compare"]
