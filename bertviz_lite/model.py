@@ -454,7 +454,8 @@ class BERTForMaskedLM(nn.Module):
                 )
         if config.tie_word_embeddings:
             for alias, name in ALIASES.items():
-                if not torch.equal(given[alias], given[name]):
+                a, b = given[alias], given[name]
+                if a is not b and not torch.equal(a.nan_to_num(), b.nan_to_num()):
                     raise CheckpointError(f"{alias} and {name} differ, but the configuration ties them.")
         # A copy, since the tensors may be a view of a file that somebody saves over.
         float32 = {name: tensor.to(torch.float32, copy=True) for name, tensor in given.items()}

@@ -14,8 +14,8 @@ from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, sentence, shell, state
 
 LEAD = (
-    "Each row is a token that looks, each column a token it looks at; a row's values sum to 1. Pick a layer and head, "
-    "or press a square in the grid of all heads, which shows how much each one does of what you choose."
+    "Each row is a token that looks, each column a token it looks at; a row's values sum to 1. Pick a layer and a "
+    "head, or press a square in the grid of all heads."
 )
 MORE = (
     "Layers and heads are numbered from 0. Maps are taken after the softmax. Means of maps are maps too. Hidden "

@@ -15,10 +15,10 @@ from bertviz_lite.tokenizer import Encoding
 def require_fits(model: BERTForMaskedLM, encoding: Encoding) -> None:
     """Raise a TextError where a text is longer than the model reads."""
     limit = model.config.max_position_embeddings
-    if len(encoding) > limit:
+    if (over := len(encoding) - limit) > 0:
         raise TextError(
             f"The text is {len(encoding):,} tokens long, [CLS] and [SEP] included; this model reads at most {limit:,}. "
-            f"Shorten it by at least {len(encoding) - limit:,} tokens."
+            f"Shorten it by at least {over:,} token{'s' * (over > 1)}."
         )
 
 
@@ -30,7 +30,7 @@ def allowed_ids(n: int, exclude: Collection[int]) -> Tensor:
 
 
 def ranks_of(logits: Tensor, ids: Tensor, allowed: Tensor) -> Tensor:
-    """Rank of one id per row among the allowed ids; 1 = best, equals share the better rank.
+    """Rank of one id per row among the allowed ids; 1 = best, equals share the better rank, NaN ranks last.
 
     Args:
         logits: (N, V).
@@ -38,7 +38,7 @@ def ranks_of(logits: Tensor, ids: Tensor, allowed: Tensor) -> Tensor:
         allowed: (V,) True for the ids that count.
     """
     own = logits.gather(-1, ids[:, None])  # (N, 1)
-    return 1 + ((logits > own) & allowed).sum(-1)
+    return 1 + (((logits > own) | own.isnan()) & allowed).sum(-1).clamp_max(int(allowed.sum()) - 1)
 
 
 __all__ = ["allowed_ids", "ranks_of", "require_fits"]

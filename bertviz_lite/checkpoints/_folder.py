@@ -40,11 +40,15 @@ def opened(source: Source) -> Iterator[Path]:
         ArchiveError: the zip is damaged, too large unpacked, encrypted, or names files outside itself.
     """
     if isinstance(source, (str, Path)):
-        path = Path(source).expanduser()
-        if path.is_dir():
+        try:
+            path = Path(source).expanduser()
+            is_folder, is_file = path.is_dir(), path.is_file()
+        except (OSError, RuntimeError) as error:  # no such user, a name too long, no right to look
+            raise CheckpointError(f"{source} cannot be opened ({error}).") from error
+        if is_folder:
             yield path
             return
-        if not path.is_file():
+        if not is_file:
             raise CheckpointError(f"There is no folder and no file at {path}.")
         if path.suffix.lower() != ".zip":
             raise CheckpointError(

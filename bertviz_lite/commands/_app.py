@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -45,11 +46,16 @@ def _options(
 
 def main() -> None:
     """Run the shell command that sys.argv names; exit status 2 for what a person can mend."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a character shows ?
     try:
         sys.exit(app(standalone_mode=False))
     except BertvizError as error:
         told = str(error)
     except TyperException as error:  # a wrong option or argument
+        if not error.format_message():  # no command: the help has been shown
+            sys.exit(2)
         told = f"{error.format_message().rstrip('.')}. See --help."
     typer.echo(f"bertviz_lite: {told}", err=True)
     sys.exit(2)

@@ -6,11 +6,11 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from bertviz_lite.checkpoints import Comparison, load
 from bertviz_lite.checkpoints import compare as compare_checkpoints
+from bertviz_lite.commands._output import console
 
 _MOST_NAMED = 6
 
@@ -25,13 +25,13 @@ def compare(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
         return
-    console = Console()
+    screen = console()
     if found.same:
-        console.print(f"{found.name_a} and {found.name_b} are the same, bit for bit.", highlight=False)
+        screen.print(f"{found.name_a} and {found.name_b} are the same, bit for bit.", highlight=False)
         return
-    console.print(_tensors(found))
+    screen.print(_tensors(found))
     for line in _lines(found):
-        console.print(line, markup=False, highlight=False)
+        screen.print(line, markup=False, highlight=False)
 
 
 def _tensors(found: Comparison) -> Table:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Annotated
 
+import numpy as np
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from bertviz_lite.analysis import MaskPredictions, top_k
 from bertviz_lite.checkpoints import Checkpoint, load
-from bertviz_lite.errors import TextError
+from bertviz_lite.commands._output import console
+from bertviz_lite.errors import CheckpointError, TextError
 
 _BAR_WIDTH = 24
 
@@ -32,14 +34,18 @@ def fill(
     if not encoding.mask_positions and (meant := tokenizer.with_mask_token(text)) != text:
         raise TextError(f"Nothing is masked. Did you mean: {meant}")
     found = top_k(checkpoint.model, encoding, top, exclude=tokenizer.special_ids | checkpoint.excluded_ids)
+    if not np.isfinite(found.probs).all():
+        raise CheckpointError("The model's predictions are NaN: its weights hold NaN or infinite values; see inspect.")
     if as_json:
-        typer.echo(json.dumps(_as_json(checkpoint, text, found), ensure_ascii=False, indent=2))
+        # Escapes where the terminal could not write the characters themselves.
+        plain = "utf" not in (sys.stdout.encoding or "").lower()
+        typer.echo(json.dumps(_as_json(checkpoint, encoding.text, found), ensure_ascii=plain, indent=2))
         return
-    console = Console()
+    screen = console()
     for mask in range(len(found.positions)):
         title = f"mask {mask + 1} of {len(found.positions)}, token {found.positions[mask]} · {checkpoint.report.name}"
-        console.print(Text(title, style="bold"))
-        console.print(_table(checkpoint, found, mask))
+        screen.print(Text(title, style="bold"))
+        screen.print(_table(checkpoint, found, mask))
 
 
 def _as_json(checkpoint: Checkpoint, text: str, found: MaskPredictions) -> dict[str, object]:

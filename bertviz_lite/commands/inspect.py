@@ -6,12 +6,13 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from bertviz_lite.checkpoints import Report
 from bertviz_lite.checkpoints import inspect as inspect_checkpoint
+from bertviz_lite.commands._output import console
 
 
 def inspect(
@@ -25,21 +26,21 @@ def inspect(
     if as_json:
         typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
         return
-    console = Console()
-    console.print(_summary(report))
+    screen = console()
+    screen.print(_summary(report))
     for title, lines in _findings(report).items():
         if lines:
-            console.print(f"\n[bold]{title}[/bold]")
+            screen.print(f"\n[bold]{title}[/bold]")
             for line in lines:
-                console.print(f"  {escape(line)}", highlight=False)
-    console.print()
-    console.print(_tensors(report))
+                screen.print(f"  {escape(line)}", highlight=False)
+    screen.print()
+    screen.print(_tensors(report, with_numbers=screen.width >= 120))
 
 
 def _summary(report: Report) -> Table:
     config, parts = report.config, report.parameters
-    table = Table(title=report.name, title_justify="left", title_style="bold", show_header=False, box=None)
-    table.add_row("files", ", ".join(report.files))
+    table = Table(title=Text(report.name), title_justify="left", title_style="bold", show_header=False, box=None)
+    table.add_row("files", Text(", ".join(report.files)))
     table.add_row("weights", report.format)
     table.add_row("network", f"{config.num_hidden_layers} layers, {config.num_attention_heads} heads, "
                   f"width {config.hidden_size}, {config.vocab_size:,} pieces, "
@@ -60,8 +61,8 @@ def _findings(report: Report) -> dict[str, list[str]]:
     }
 
 
-def _tensors(report: Report) -> Table:
-    numbers = ("mean", "std", "min", "max")
+def _tensors(report: Report, with_numbers: bool) -> Table:
+    numbers = ("mean", "std", "min", "max") if with_numbers else ()
     table = Table("tensor", "shape", "type", box=None, pad_edge=False, header_style="bold")
     for number in numbers:
         table.add_column(number, justify="right")

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from bertviz_lite.figures import palette
-from bertviz_lite.figures.labels import axis_labels, escaped
+from bertviz_lite.figures.labels import axis_labels
 
 _MOST_LABELS = 64  # more cannot be read: every so many tokens is named, hover names the others
 
@@ -22,27 +22,30 @@ def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool =
         pieces: T labels.
     """
     n = len(pieces)
-    names = [escaped(p) for p in pieces]
     figure = go.Figure(
         go.Heatmap(
             z=weights,
             zmin=0,
             zmax=max(float(weights.max(initial=0.0)), 1e-6),
             colorscale=palette.colorscale(palette.stops("attention", dark)),
-            customdata=np.array([[(q, k) for k in names] for q in names], dtype=object),
-            hovertemplate="<b>%{customdata[0]}</b> looks at <b>%{customdata[1]}</b><br>attention %{z:.4f}"
-            "<br>from token %{y} to token %{x}<extra></extra>",
+            hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>attention %{z:.4f}<extra></extra>",
             xgap=1 if n <= _MOST_LABELS else 0,
             ygap=1 if n <= _MOST_LABELS else 0,
             colorbar={"thickness": 10, "outlinewidth": 0, "title": None, "nticks": 5, "len": 0.6},
         )
     )
     palette.style(figure, dark, height=int(min(max(17 * n + 90, 360), 640)))
-    ticks = list(range(0, n, 1 + (n - 1) // _MOST_LABELS))
-    labels = axis_labels([pieces[i] for i in ticks])
-    figure.update_xaxes(tickvals=ticks, ticktext=labels, side="top", tickangle=-60, showgrid=False)
-    figure.update_yaxes(tickvals=ticks, ticktext=labels, autorange="reversed", showgrid=False)
+    token_axes(figure, pieces)
     return figure
+
+
+def token_axes(figure: palette.Figure, pieces: Sequence[str]) -> None:
+    """Name both axes of a token × token picture; hovering names those too that have no room for a label."""
+    n = len(pieces)
+    names = {"labelalias": {str(i): label for i, label in enumerate(axis_labels(pieces))}, "showgrid": False}
+    ticks = list(range(0, n, 1 + max(n - 1, 0) // _MOST_LABELS))
+    figure.update_xaxes(tickvals=ticks, side="top", tickangle=-60, **names)
+    figure.update_yaxes(tickvals=ticks, autorange="reversed", **names)
 
 
 def head_grid(
@@ -89,16 +92,16 @@ def head_grid(
     figure.update_xaxes(
         title={"text": "head", "standoff": 4},
         tickvals=list(range(n_heads)),
-        range=[-0.5, n_heads - 0.5],
+        range=[-0.6, n_heads - 0.4],
         showgrid=False,
     )
     figure.update_yaxes(
         title={"text": "layer", "standoff": 4},
         tickvals=list(range(n_layers)),
-        range=[n_layers - 0.5, -0.5],
+        range=[n_layers - 0.4, -0.6],
         showgrid=False,
     )
     return figure
 
 
-__all__ = ["head_grid", "heatmap"]
+__all__ = ["head_grid", "heatmap", "token_axes"]

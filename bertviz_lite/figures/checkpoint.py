@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import plotly.graph_objects as go
@@ -23,7 +24,7 @@ def parameter_bar(parts: Mapping[str, int], *, dark: bool = False) -> go.Figure:
     steps = palette.stops("probability", dark)
     shown = {name: n for name, n in parts.items() if n}
     figure = go.Figure()
-    for (name, n), step in zip(shown.items(), (5, 3, 7, 4, 2), strict=False):
+    for (name, n), step in zip(shown.items(), cycle((5, 3, 7, 4, 2)), strict=False):
         wide = n / total > 0.12
         figure.add_bar(
             x=[n],

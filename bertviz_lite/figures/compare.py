@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from bertviz_lite.figures import palette
+from bertviz_lite.figures.attention import token_axes
 from bertviz_lite.figures.labels import axis_labels, escaped
 
 
@@ -47,23 +48,18 @@ def map_difference(difference: NDArray[np.float32], pieces: Sequence[str], *, da
         pieces: T labels.
     """
     most = max(float(np.abs(difference).max(initial=0.0)), 1e-6)
-    names = [escaped(piece) for piece in pieces]
     figure = go.Figure(
         go.Heatmap(
             z=np.round(difference, 5),
             zmin=-most,
             zmax=most,
             colorscale=palette.colorscale(palette.signed(dark)),
-            customdata=np.array([[(q, k) for k in names] for q in names], dtype=object),
-            hovertemplate="<b>%{customdata[0]}</b> at <b>%{customdata[1]}</b><br>%{z:+.4f}<extra></extra>",
+            hovertemplate="<b>%{y}</b> at <b>%{x}</b><br>%{z:+.4f}<extra></extra>",
             colorbar={"thickness": 10, "outlinewidth": 0, "nticks": 5, "len": 0.6},
         )
     )
     palette.style(figure, dark, height=int(min(max(17 * len(pieces) + 90, 320), 560)))
-    ticks = list(range(len(pieces)))
-    labels = axis_labels(pieces)
-    figure.update_xaxes(tickvals=ticks, ticktext=labels, side="top", tickangle=-60, showgrid=False)
-    figure.update_yaxes(tickvals=ticks, ticktext=labels, autorange="reversed", showgrid=False)
+    token_axes(figure, pieces)
     return figure
 
 

@@ -27,6 +27,8 @@ _DARK: dict[Scale, list[str]] = {
 }
 
 
+_FONT = "Source Sans, sans-serif"  # what Streamlit serves for the page itself
+
 # Both sides equally far from the middle in lightness.
 _SIGNED_LIGHT = ["#0c74c5", "#5095da", "#84b7eb", "#b9d7f8", "#faf6f3", "#f2cbb2", "#e0a279", "#cb7a3e", "#ab5806"]
 _SIGNED_DARK = ["#7dbdfe", "#4f94d9", "#3e6e9d", "#2f4964", "#292624", "#5e3f29", "#935b32", "#ca793d", "#fe9c53"]
@@ -60,8 +62,7 @@ def colour(scale: Scale, t: float, dark: bool = False) -> str:
 
 def text_on(background: str) -> str:
     """Near-black or near-white, whichever has the higher WCAG contrast on a #rrggbb background."""
-    light = _luminance(background)
-    return "#16181d" if (light + 0.05) ** 2 > 1.05 * (_luminance("#16181d") + 0.05) else "#ffffff"
+    return "#000000" if (_luminance(background) + 0.05) ** 2 > 1.05 * 0.05 else "#ffffff"
 
 
 def ink(dark: bool = False) -> str:
@@ -77,10 +78,10 @@ def style(figure: Figure, dark: bool, height: int) -> Figure:
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        font={"family": "Source Sans, sans-serif", "size": 14, "color": ink(dark)},
+        font={"family": _FONT, "size": 14, "color": ink(dark)},
         hoverlabel={
             "bgcolor": "#2a2f39" if dark else "#ffffff",
-            "font": {"color": ink(dark), "size": 14},
+            "font": {"color": ink(dark), "size": 14, "family": _FONT},
             "bordercolor": grid,
         },
         showlegend=False,

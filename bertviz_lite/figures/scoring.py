@@ -28,7 +28,9 @@ def bars(
             x=columns,
             y=list(losses),
             marker={"color": [palette.colour("loss", 0.25 + 0.75 * loss / most, dark) for loss in losses]},
-            customdata=[(escaped(p), escaped(h).replace("; ", "<br>")) for p, h in zip(pieces, hovers, strict=True)],
+            customdata=[
+                (escaped(p), "<br>".join(map(escaped, h.split("; ")))) for p, h in zip(pieces, hovers, strict=True)
+            ],
             hovertemplate="<b>%{customdata[0]}</b><br>%{customdata[1]}<extra></extra>",
         )
     )

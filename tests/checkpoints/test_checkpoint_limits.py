@@ -40,8 +40,8 @@ INTERMEDIATE = "bert.encoder.layer.0.intermediate.dense.weight"
 
 
 def opened(folder: Path) -> Checkpoint | BertvizError:
-    """What `load` ends in, within the bounds; `inspect` too."""
-    with in_memory(), in_time():
+    """What `load` ends in, in time; `inspect` too."""
+    with in_time():
         with suppress(BertvizError):
             inspect(folder)
         try:
@@ -50,30 +50,31 @@ def opened(folder: Path) -> Checkpoint | BertvizError:
             return error
 
 
-@pytest.mark.parametrize(
-    "value", HUGE, ids=lambda v: f"{v:.0e}" if isinstance(v, (int, float)) and v < 1e300 else "more"
-)
 @pytest.mark.parametrize("key", [*SIZES, "pad_token_id"])
-def test_a_huge_size_is_refused_or_ignored(key: str, value: object, tmp_path: Path) -> None:
-    result = opened(put(tmp_path, files(config={key: value})))
-    if isinstance(result, Checkpoint):
-        assert_close(logits_of(result.model), logits_of(reference()), atol=1e-5, rtol=1e-5)
-        assert any(key in sentence for sentence in result.report.inferred)
-    else:
-        assert key in str(result)
+def test_a_huge_size_is_refused_or_ignored(key: str, tmp_path: Path) -> None:
+    with in_memory():
+        for value in HUGE:
+            result = opened(put(tmp_path, files(config={key: value})))
+            if isinstance(result, Checkpoint):
+                assert_close(logits_of(result.model), logits_of(reference()), atol=1e-5, rtol=1e-5)
+                assert any(key in sentence for sentence in result.report.inferred)
+            else:
+                assert key in str(result)
 
 
 def test_all_sizes_huge_together(tmp_path: Path) -> None:
-    opened(put(tmp_path, files(config=UPPER)))
+    with in_memory():
+        opened(put(tmp_path, files(config=UPPER)))
 
 
-@pytest.mark.parametrize("value", [10**6, 10**9, 10**12, 10**18])
 @pytest.mark.parametrize(
     ("key", "tensor"), [("max_position_embeddings", POSITIONS), ("intermediate_size", INTERMEDIATE)]
 )
-def test_a_huge_size_that_no_tensor_denies(key: str, tensor: str, value: int, tmp_path: Path) -> None:
+def test_a_huge_size_that_no_tensor_denies(key: str, tensor: str, tmp_path: Path) -> None:
     tensors = {name: t for name, t in tensors_of().items() if name != tensor}
-    assert isinstance(opened(put(tmp_path, files(tensors, config={key: value}))), BertvizError)
+    with in_memory():
+        for value in (10**6, 10**9, 10**12, 10**18):
+            assert isinstance(opened(put(tmp_path, files(tensors, config={key: value}))), BertvizError)
 
 
 @pytest.mark.xfail(reason="sizes past 64 bits are a TypeError of torch, not a RuntimeError", raises=TypeError)
@@ -165,8 +166,10 @@ HOSTILE: list[Any] = [
 def test_a_small_file_that_asks_for_much_costs_little(make: Callable[[], dict[str, bytes]], tmp_path: Path) -> None:
     contents = make()
     assert sum(len(content) for content in contents.values()) < 8 << 20
-    opened(put(tmp_path, contents))
+    with in_memory():
+        opened(put(tmp_path, contents))
 
 
 def test_opening_a_good_checkpoint_stays_within_the_bounds(tmp_path: Path) -> None:
-    assert isinstance(opened(put(tmp_path, saved())), Checkpoint)
+    with in_memory():
+        assert isinstance(opened(put(tmp_path, saved())), Checkpoint)

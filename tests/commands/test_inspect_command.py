@@ -96,7 +96,6 @@ def test_for_people_it_shows_the_numbers_and_every_tensor() -> None:
     assert "Problems" not in result.stdout
 
 
-@pytest.mark.xfail(reason="in 80 columns, the width of a pipe, names are cut to “bert.embeddings.w…”")
 def test_names_of_tensors_are_whole_where_the_output_is_narrow() -> None:
     found = CliRunner().invoke(app, ["inspect"], env={"COLUMNS": "80"}).stdout
     assert "bert.encoder.layer.5.attention.output.LayerNorm.weight" in "".join(found.split())
@@ -162,7 +161,6 @@ def test_a_checkpoint_without_a_head_does_not_predict(trunk: str, capsys: Capsys
     assert "cls.predictions.bias" in sentence
 
 
-@pytest.mark.xfail(reason="the title is read as markup")
 def test_a_folders_name_is_shown_letter_for_letter(small: str, capsys: Capsys, tmp_path: Path) -> None:
     folder = tmp_path / "small [bold] one"
     shutil.copytree(small, folder)

@@ -25,8 +25,9 @@ function chip(document, word, onWord) {
   if (presses) {
     element.type = "button";
     element.setAttribute("aria-pressed", String(word.masked));
-    element.setAttribute("aria-label", word.masked ? `${word.hidden}, masked: show it` : `mask ${word.hidden}`);
+    element.setAttribute("aria-label", `mask ${word.hidden}`);
     element.addEventListener("click", () => {
+      if (element.classList.contains("pending")) return; // the first press is on its way
       element.classList.add("pending");
       onWord(word.id);
     });
