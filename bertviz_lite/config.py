@@ -80,7 +80,7 @@ class BERTConfig:
             self.hidden_size % self.num_attention_heads == 0,
             "hidden_size",
             self.hidden_size,
-            f"must be a multiple of num_attention_heads ({self.num_attention_heads})",
+            f"must be a multiple of num_attention_heads ({_short(self.num_attention_heads)})",
         )
         _require(self.hidden_act in ACTIVATIONS, "hidden_act", self.hidden_act, f"must be one of {_list(ACTIVATIONS)}")
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
@@ -157,9 +157,12 @@ def _list(names: tuple[str, ...]) -> str:
 
 def _require(holds: bool, name: str, value: object, rule: str) -> None:
     if not holds:
-        shown = repr(value)
-        shown = shown if len(shown) <= 60 else shown[:57] + "..."
-        raise ConfigError(f"{name} = {shown}: {rule}.")
+        raise ConfigError(f"{name} = {_short(value)}: {rule}.")
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 __all__ = ["ACTIVATIONS", "POSITION_TYPES", "BERTConfig"]

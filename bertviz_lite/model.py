@@ -400,7 +400,7 @@ class BERTForMaskedLM(nn.Module):
         values = {key: value for key, value in self.config.to_dict().items() if key != "dtype"}
         # transformers opens in the precision that is named here, not in that of the tensors.
         values["torch_dtype"] = str(self.bert.embeddings.word_embeddings.weight.dtype).removeprefix("torch.")
-        text = json.dumps(values, indent=2, ensure_ascii=False)
+        text = json.dumps(values, indent=2)
         (folder / "config.json").write_text(text + "\n", encoding="utf-8")
 
     @classmethod

@@ -21,6 +21,7 @@ from torch import Tensor
 from bertviz_lite._tokenizer_files import SPECIAL_TOKENS, TOKENIZER_FILES, read_tokenizer
 from bertviz_lite.errors import TextError, TokenizerError
 
+_LARGEST_ID = 10_000_000
 _MEANT_AS_MASK = re.compile(r"\[\s*mask\s*\]|<\s*mask\s*>|(?<![^\W_])_{2,}(?![^\W_])", re.IGNORECASE)
 
 
@@ -117,6 +118,8 @@ class Tokenizer:
             raise TokenizerError(
                 f"The vocabulary has no {' and no '.join(absent)}: it does not belong to a masked language model."
             )
+        if max(backend.get_vocab().values()) > _LARGEST_ID:
+            raise TokenizerError(f"The vocabulary has an id above {_LARGEST_ID:,}; no vocabulary is that large.")
         backend.no_truncation()  # cutting could cut the mask away
         backend.no_padding()
         self._special = {p: i for p in self._roles.values() if (i := backend.token_to_id(p)) is not None}
@@ -124,6 +127,7 @@ class Tokenizer:
         backend.add_special_tokens([piece for piece in self._special if piece not in matched_first])
         if backend.post_processor is None:
             backend.post_processor = _template(self.cls_token, self.cls_id, self.sep_token, self.sep_id)
+        _try(backend)
 
     @property
     def cls_token(self) -> str:
@@ -286,6 +290,17 @@ def _template(cls: str, cls_id: int, sep: str, sep_id: int) -> TemplateProcessin
         pair=f"{cls} $A {sep} $B:1 {sep}:1",
         special_tokens=[(cls, cls_id), (sep, sep_id)],
     )
+
+
+def _try(backend: tokenizers.Tokenizer) -> None:
+    """Encode once, since a template that names no piece ends in a panic of the package, which is no Exception."""
+    try:
+        backend.encode("a")
+        backend.encode("a", "b")
+    except BaseException as error:
+        if type(error).__name__ != "PanicException" and not isinstance(error, Exception):
+            raise
+        raise TokenizerError(f"The tokenizer cannot encode anything: {str(error)[:200]}.") from error
 
 
 def _encodable(text: str) -> str:

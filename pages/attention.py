@@ -46,7 +46,7 @@ N_LEADERS = 4
 
 def main() -> None:
     """Read the inputs, take the maps, draw."""
-    with shell.page("pages/attention.py", "Attention", LEAD, MORE) as checkpoint:
+    with shell.page("pages/attention.py", "Attention", LEAD, MORE, needs_head=False) as checkpoint:
         encoding = sentence.box(checkpoint)
         sentence.row(encoding, clickable=True)
         maps = compute.attention(checkpoint, encoding)

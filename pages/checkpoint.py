@@ -25,8 +25,9 @@ VIEWS = {
 
 def main() -> None:
     """Offer to open files, then show the model in use."""
-    with shell.page("pages/checkpoint.py", "Checkpoint", LEAD, MORE):
+    with shell.page("pages/checkpoint.py", "Checkpoint", LEAD, MORE, needs_head=False):
         upload.opener()
+        upload.server_choice()
         checkpoint = shelf.current()
         facts(checkpoint.report)
         st.segmented_control(
@@ -37,6 +38,8 @@ def main() -> None:
             required=True,
             **state.keyed("view"),
         )
+        if state.get("view") == "overview":
+            upload.tie_choice()
         VIEWS[state.get("view")](checkpoint)
 
 

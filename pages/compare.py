@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint, Comparison
+from bertviz_lite.errors import CheckpointError
 from bertviz_lite.figures import checkpoint as checkpoint_figures
 from bertviz_lite.figures import compare as figures
 from bertviz_lite.figures import predictions
@@ -40,11 +41,14 @@ def main() -> None:
 
 def pick_other(a: Checkpoint) -> Checkpoint:
     """The second model: any other on the shelf, or the untrained twin of the first."""
-    others = {key: checkpoint.report.name for key, checkpoint in shelf.models().items() if checkpoint is not a}
+    others = {key: label for key, label in shelf.choices().items() if key != shelf.current_key()}
     others[shelf.TWIN] = f"{a.report.name}, untrained twin"
-    asked = state.get("other") if state.get("other") in others else next(iter(others))
+    asked = state.get("other") if state.get("other") in others else list(others)[-2 if len(others) > 1 else -1]
     st.selectbox(f"{a.report.name} beside", list(others), format_func=others.get, **state.keyed("other", showing=asked))
-    return shelf.untrained(a, a.report.digest) if asked == shelf.TWIN else shelf.models()[asked]
+    b = shelf.untrained(a, a.report.digest) if asked == shelf.TWIN else shelf.get(asked)
+    if not b.predicts:
+        raise CheckpointError(f"{b.report.name} is an encoder without a head; compare with a model that predicts.")
+    return b
 
 
 def first_mask(checkpoint: Checkpoint, encoding: Encoding) -> None:

@@ -3,8 +3,9 @@
 `load` gives a model that predicts or says in a sentence why not; `inspect` reports in either case.
 """
 
+from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence
 from bertviz_lite.checkpoints._folder import Source
-from bertviz_lite.checkpoints._load import Checkpoint, count_parameters, inspect, load, tie_sentence
+from bertviz_lite.checkpoints._load import inspect, load
 from bertviz_lite.checkpoints._save import saved_zip
 from bertviz_lite.checkpoints.compare import Comparison, compare
 from bertviz_lite.checkpoints.report import ParameterCounts, Renamed, Report, TensorInfo, Unused

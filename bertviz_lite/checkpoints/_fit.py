@@ -19,6 +19,8 @@ _DECODER = "cls.predictions.decoder.weight"
 _BIAS = "cls.predictions.bias"
 _DECODER_BIAS = "cls.predictions.decoder.bias"
 
+_HEAD_WIDTH = 64
+
 # (field of the configuration, tensor that proves it, dimension)
 _PROOFS = (
     ("vocab_size", _WORDS, 0),
@@ -58,13 +60,14 @@ def fit(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Fit:
     """
     tensors = dict(tensors)
     notes: list[str] = []
-    if _WORDS not in tensors and _DECODER in tensors:
+    settled = dict(values)
+    asks_tied = settled.get("tie_word_embeddings") is not False
+    if asks_tied and _WORDS not in tensors and _DECODER in tensors:
         tensors[_WORDS] = tensors[_DECODER]
         notes.append("The file holds the tied matrix as decoder.weight alone; it serves as the word embedding too.")
-    settled = dict(values)
     inferred = _infer(settled, tensors)
-    settled["tie_word_embeddings"] = _settle_tie(settled.get("tie_word_embeddings") is not False, tensors, notes)
-    _settle_bias(tensors, bool(settled["tie_word_embeddings"]), notes)
+    settled["tie_word_embeddings"] = _settle_tie(asks_tied, tensors, notes)
+    _settle_bias(tensors, notes)
     config = BERTConfig.from_dict(settled)
 
     needed = expected_shapes(config)
@@ -94,7 +97,7 @@ def expected_shapes(config: BERTConfig) -> dict[str, tuple[int, ...]]:
     try:
         with torch.device("meta"):
             model = BERTForMaskedLM(config)
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, OverflowError) as error:  # more than 64 bits can count
         raise ConfigError("The sizes in config.json multiply to more than any machine can hold.") from error
     return {name: tuple(t.shape) for name, t in model.state_dict().items()}
 
@@ -112,10 +115,19 @@ def _infer(settled: dict[str, Any], tensors: Mapping[str, Tensor]) -> list[str]:
     for field, (value, name) in proved.items():
         if settled.get(field) != value:
             said = (
-                f"config.json says {field} = {settled[field]!r}" if field in settled else f"config.json lacks {field}"
+                f"config.json says {field} = {_short(settled[field])}"
+                if field in settled
+                else f"config.json lacks {field}"
             )
             inferred.append(f"{said}; {name} proves {value}.")
             settled[field] = value
+    width = settled.get("hidden_size")
+    if settled.get("num_attention_heads") is None and isinstance(width, int) and width % _HEAD_WIDTH == 0:
+        settled["num_attention_heads"] = width // _HEAD_WIDTH
+        inferred.append(
+            f"config.json lacks num_attention_heads, which no tensor proves; {width // _HEAD_WIDTH} was taken, since "
+            f"BERT's heads are {_HEAD_WIDTH} wide."
+        )
     return inferred
 
 
@@ -124,10 +136,10 @@ def _settle_tie(asked: bool, tensors: dict[str, Tensor], notes: list[str]) -> bo
     words, decoder = tensors.get(_WORDS), tensors.get(_DECODER)
     if decoder is None or words is None or not asked:
         return asked
-    if words.shape == decoder.shape and torch.equal(words, decoder):
+    if _same(words, decoder):
         return True
     apart = (
-        f"by up to {(words.float() - decoder.float()).abs().max().item():.3g}"
+        f"by up to {(words.float() - decoder.float()).nan_to_num().abs().max().item():.3g}"
         if words.shape == decoder.shape
         else f"in shape, {tuple(words.shape)} and {tuple(decoder.shape)}"
     )
@@ -138,15 +150,28 @@ def _settle_tie(asked: bool, tensors: dict[str, Tensor], notes: list[str]) -> bo
     return False
 
 
-def _settle_bias(tensors: dict[str, Tensor], tied: bool, notes: list[str]) -> None:
+def _settle_bias(tensors: dict[str, Tensor], notes: list[str]) -> None:
     """One output bias, whatever names the file keeps it under."""
     own, copy = tensors.get(_BIAS), tensors.get(_DECODER_BIAS)
     if own is None and copy is not None:
         tensors[_BIAS] = copy
-    elif own is not None and copy is not None and not torch.equal(own, copy):
-        used = _BIAS if tied else _DECODER_BIAS  # the one that transformers adds
-        tensors[_BIAS] = tensors[used]
-        notes.append(f"The file holds two output biases that differ; {used} is used, as in transformers.")
+    elif own is not None and copy is not None and not _same(own, copy):
+        tensors[_BIAS] = copy
+        notes.append(f"The file holds two output biases that differ; {_DECODER_BIAS} is used, as in transformers.")
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else shown[:39] + "…"
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    """Equal in every value, NaN counted as equal to NaN."""
+    if a is b:
+        return True
+    if a.shape != b.shape or not (a.is_floating_point() and b.is_floating_point()):
+        return False
+    return torch.equal(a.float().nan_to_num(), b.float().nan_to_num())
 
 
 __all__ = ["Fit", "expected_shapes", "fit"]

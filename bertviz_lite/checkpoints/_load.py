@@ -4,62 +4,46 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from bertviz_lite.checkpoints._fit import Fit, expected_shapes, fit
-from bertviz_lite.checkpoints._folder import Source, opened
+from bertviz_lite.checkpoints import limits
+from bertviz_lite.checkpoints._archives import ARCHIVES
+from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, dtype_name
+from bertviz_lite.checkpoints._fit import Fit, fit
+from bertviz_lite.checkpoints._folder import Folder, Source, opened
 from bertviz_lite.checkpoints._names import Names, canonical_names, n_layers
-from bertviz_lite.checkpoints._tensors import Weights, find_weights, read_weights
-from bertviz_lite.checkpoints.report import ParameterCounts, Report, TensorInfo, Unused
+from bertviz_lite.checkpoints._tensors import Weights, is_opened, read_weights
+from bertviz_lite.checkpoints.hub import PREFIX
+from bertviz_lite.checkpoints.report import Report, TensorInfo, Unused
 from bertviz_lite.checkpoints.statistics import tensor_statistics
-from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import CheckpointError, MissingTensorsError, TokenizerError
 from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.tokenizer import TOKENIZER_FILES, Tokenizer
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "english-mini"
 
-_OTHER_FAMILIES = ("albert", "camembert", "deberta", "distilbert", "electra", "mobilebert", "modernbert", "roberta")
+# Prefix of a tensor's name, or model_type, of networks that look like BERT and are not.
+_OTHER_FAMILIES = {
+    "albert": "ALBERT",
+    "camembert": "CamemBERT",
+    "deberta": "DeBERTa",
+    "distilbert": "DistilBERT",
+    "electra": "ELECTRA",
+    "generator": "ELECTRA",
+    "mobilebert": "MobileBERT",
+    "modernbert": "ModernBERT",
+    "mpnet": "MPNet",
+    "roberta": "RoBERTa",
+    "xlm": "XLM",
+    "transformer": "GPT or another transformer",
+}
 _MOST_NAMED = 6
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A model that predicts, its tokenizer, and the account of how they were read.
-
-    Attributes:
-        model: in evaluation mode, float32, on the CPU.
-        report: what was read, renamed, inferred and left aside.
-    """
-
-    model: BERTForMaskedLM
-    tokenizer: Tokenizer
-    config: BERTConfig
-    report: Report
-
-    @cached_property
-    def excluded_ids(self) -> frozenset[int]:
-        """Rows of the vocabulary that no piece belongs to (padding rows); never predict these."""
-        pieces = self.tokenizer.pieces
-        return frozenset(i for i in range(self.config.vocab_size) if i >= len(pieces) or pieces[i] is None)
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The weights in use by the network's names, each once: aliases of a tied head are left out."""
-        state = self.model.state_dict()
-        return {info.name: state[info.name] for info in self.report.tensors}
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files."""
-        self.model.save_pretrained(folder)
-        for name, content in self.tokenizer.to_files().items():
-            (Path(folder) / name).write_text(content, encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -69,13 +53,14 @@ class _Contents:
     report: Report
 
 
-def load(source: Source | None = None, *, name: str | None = None) -> Checkpoint:
+def load(source: Source | None = None, *, name: str | None = None, headless: bool = False) -> Checkpoint:
     """Open a BERT masked language model.
 
     Args:
-        source: a folder in the Hugging Face layout, a zip of one, or open binary files by name; None is the bundled
-            model.
+        source: a folder in the Hugging Face layout, a zip or tar of one, a file of weights with its config.json
+            beside it, "hub:owner/model", or open binary files by name; None is the bundled model.
         name: what to call it; by default the name of the folder or file.
+        headless: open an encoder without its head too. The head is then random: see `Checkpoint.predicts`.
 
     Raises:
         MissingTensorsError: the head, or another part, is not in the files; says which tensors.
@@ -83,15 +68,20 @@ def load(source: Source | None = None, *, name: str | None = None) -> Checkpoint
         ConfigError, TokenizerError: config.json or the tokenizer's files are wrong.
     """
     contents = _read(BUNDLED if source is None else source, name)
-    report = contents.report
-    if report.missing:
+    report, fitted = contents.report, contents.fit
+    only_head = bool(report.missing) and all(name.startswith("cls.") for name in report.missing)
+    if report.missing and not (headless and only_head and len(report.problems) == 1):
         raise MissingTensorsError(report.problems[0], report.missing)
-    if report.problems:
+    if report.problems and not only_head:
         raise CheckpointError(" ".join(report.problems))
     if contents.tokenizer is None:  # _read has reported it as a problem
         raise TokenizerError("There is no tokenizer.")
-    model = BERTForMaskedLM.from_state_dict(contents.fit.config, contents.fit.tensors)
-    return Checkpoint(model, contents.tokenizer, contents.fit.config, report)
+    tensors = dict(fitted.tensors)
+    if only_head:
+        fresh = BERTForMaskedLM(fitted.config).state_dict()
+        tensors |= {name: fresh[name] for name in report.missing}
+    model = BERTForMaskedLM.from_state_dict(fitted.config, tensors)
+    return Checkpoint(model, contents.tokenizer, fitted.config, report)
 
 
 def inspect(source: Source | None = None, *, name: str | None = None) -> Report:
@@ -103,25 +93,54 @@ def inspect(source: Source | None = None, *, name: str | None = None) -> Report:
     """
     contents = _read(BUNDLED if source is None else source, name)
     held = contents.fit.tensors
-    numbers = tuple(replace(info, statistics=tensor_statistics(held[info.name])) for info in contents.report.tensors)
-    return replace(contents.report, tensors=numbers)
+    infos = (
+        replace(info, statistics=tensor_statistics(held[info.name])) if is_opened(held[info.name].dtype) else info
+        for info in contents.report.tensors
+    )
+    return replace(contents.report, tensors=tuple(infos))
 
 
 def _read(source: Source, name: str | None) -> _Contents:
-    with opened(source) as folder:
-        values = _read_config(folder)
-        _refuse_other_families(values)
-        weights = read_weights(find_weights(folder))
-        names = canonical_names(weights.tensors)
-        if n_layers(names.names) == 0:
-            some = ", ".join(list(weights.tensors)[:3])
-            raise CheckpointError(f"{weights.file} holds no layer of a BERT encoder; it holds {some}, for example.")
-        fitted = fit(values, {new: weights.tensors[old] for new, old in names.names.items()})
-        files = [p for p in (folder / n for n in ("config.json", *TOKENIZER_FILES, weights.file)) if p.is_file()]
-        has_tokenizer = any(p.name in ("tokenizer.json", "vocab.txt") for p in files)
-        tokenizer = Tokenizer.from_folder(folder) if has_tokenizer else None
-        report = _report(name or _name(source), files, weights, names, fitted, tokenizer)
-        return _Contents(fitted, tokenizer, report)
+    try:
+        with opened(source) as folder:
+            return _read_folder(folder, name or _name(source))
+    except OSError as error:
+        raise CheckpointError(f"A file of the checkpoint cannot be read ({error.strerror or error}).") from error
+
+
+def _read_folder(folder: Folder, name: str) -> _Contents:
+    values = _read_config(folder.path)
+    _refuse_other_families(values)
+    weights = read_weights(folder)
+    names = canonical_names(weights.tensors)
+    _require_layers(weights, names)
+    tensors = {
+        new: weights.tensors[old].T if new in names.turned and weights.tensors[old].ndim == 2 else weights.tensors[old]
+        for new, old in names.names.items()
+    }
+    fitted = fit(values, tensors)
+    every = (folder.path / file for file in ("config.json", *TOKENIZER_FILES, *weights.files))
+    files = [path for path in every if path.is_file()]
+    has_tokenizer = any(path.name in ("tokenizer.json", "vocab.txt") for path in files)
+    tokenizer = Tokenizer.from_folder(folder.path) if has_tokenizer else None
+    return _Contents(fitted, tokenizer, _report(name, files, weights, names, fitted, tokenizer))
+
+
+def _require_layers(weights: Weights, names: Names) -> None:
+    n = n_layers(names.names)
+    if n == 0:
+        some = ", ".join(name[:100] for name in list(weights.tensors)[:3])
+        family = next((f for prefix, f in _OTHER_FAMILIES.items() if _has_prefix(weights.tensors, prefix)), None)
+        told = f"{family}; only BERT can be opened here" if family else "no layer of a BERT encoder"
+        raise CheckpointError(f"{weights.files[0]} holds {told}. Its tensors are {some}, for example.")
+    if n > limits.MOST_LAYERS:
+        raise CheckpointError(
+            f"{weights.files[0]} names layer {n - 1:,}; at most {limits.MOST_LAYERS} layers are opened."
+        )
+
+
+def _has_prefix(names: Iterable[str], prefix: str) -> bool:
+    return any(name.startswith((prefix + ".", f"model.{prefix}.")) for name in names)
 
 
 def _report(
@@ -140,9 +159,7 @@ def _report(
         config=fitted.config,
         parameters=count_parameters(fitted.config),
         tied=fitted.config.tie_word_embeddings,
-        tensors=tuple(
-            TensorInfo(n, tuple(t.shape), str(t.dtype).removeprefix("torch.")) for n, t in fitted.tensors.items()
-        ),
+        tensors=tuple(TensorInfo(n, tuple(t.shape), dtype_name(t)) for n, t in fitted.tensors.items()),
         missing=fitted.missing,
         unused=names.unused + leftover,
         renamed=names.renamed,
@@ -165,51 +182,27 @@ def _problems(fitted: Fit, names: Names, tokenizer: Tokenizer | None) -> list[st
     problems += [f"{n} is in the file twice, under two names." for n in names.doubled]
     problems += fitted.misshaped
     problems += [
-        f"{n} holds {str(t.dtype).removeprefix('torch.')} numbers; only floating-point weights can be opened."
+        f"{n} holds {str(t.dtype).removeprefix('torch.')} numbers; floats of 16, 32 or 64 bits can be read."
         for n, t in fitted.tensors.items()
-        if not t.is_floating_point()
+        if not is_opened(t.dtype)
     ]
+    if distance := next((n for n in fitted.leftover if n.endswith(".distance_embedding.weight")), None):
+        problems.append(  # dropped in silence, every number would be wrong
+            f"The file holds relative positions ({distance}), but config.json does not say of which kind: set "
+            "position_embedding_type to relative_key or relative_key_query."
+        )
     if fitted.config.extra.get("is_decoder"):
         problems.append("is_decoder is true: this BERT reads left to right only and is no masked language model.")
     if tokenizer is None:
         problems.append("There is no tokenizer.json and no vocab.txt: the model's words are unknown.")
     elif len(tokenizer) > fitted.config.vocab_size:
         first = fitted.config.vocab_size
+        beyond = next((i for i in range(first, len(tokenizer)) if tokenizer.pieces[i] is not None), first)
         problems.append(
-            f"The tokenizer has {len(tokenizer):,} pieces, the embedding {first:,} rows: {tokenizer.piece(first)!r}, "
-            f"id {first}, has no row. Tokenizer and weights do not belong together."
+            f"The tokenizer has {len(tokenizer):,} ids, the embedding {first:,} rows: {tokenizer.piece(beyond)!r}, "
+            f"id {beyond}, has no row. Tokenizer and weights do not belong together."
         )
     return problems
-
-
-def count_parameters(config: BERTConfig) -> ParameterCounts:
-    """Parameters of the network that a configuration describes, by part."""
-    counts = dict.fromkeys(("bert.embeddings", "bert.encoder", "cls.predictions.transform"), 0)
-    for tensor, shape in expected_shapes(config).items():
-        for part in counts:
-            if tensor.startswith(part + "."):
-                counts[part] += TensorInfo(tensor, shape, "").n_values
-    embeddings, encoder, transform = counts.values()
-    decoder = 0 if config.tie_word_embeddings else config.vocab_size * config.hidden_size
-    return ParameterCounts(embeddings, encoder, transform, decoder, config.vocab_size)
-
-
-def tie_sentence(model: BERTForMaskedLM) -> str:
-    """The tie, checked on the network in memory, not read from a setting."""
-    words = model.bert.embeddings.word_embeddings.weight
-    decoder = model.cls.predictions.decoder.weight
-    n = f"{words.numel():,}"
-    shape = f"{words.shape[0]:,} × {words.shape[1]:,}"
-    if decoder is words:
-        return (
-            f"**Tied**: the decoder's weight ({shape}) is the word embedding itself, one tensor in memory under two "
-            f"names. Untied, the model would have {n} parameters more."
-        )
-    apart = (words - decoder).abs().max().item()
-    return (
-        f"**Untied**: the decoder has a matrix of its own ({shape}, {n} parameters) that differs from the word "
-        f"embedding by up to {apart:.3g}."
-    )
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -217,8 +210,9 @@ def _read_config(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise CheckpointError("There is no config.json: it tells the number of heads, which no tensor does.")
     try:
-        values = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+        # NaN is no JSON, but Python reads and would write it: as text it breaks nothing.
+        values = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=str)
+    except (ValueError, RecursionError) as error:
         raise CheckpointError(f"config.json is not valid JSON ({error}).") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"config.json must hold a JSON object, not {type(values).__name__}.")
@@ -228,13 +222,13 @@ def _read_config(folder: Path) -> dict[str, Any]:
 def _refuse_other_families(values: Mapping[str, Any]) -> None:
     family = str(values.get("model_type") or "bert").lower()
     if family != "bert":
-        known = f"a {family} model" if family in _OTHER_FAMILIES else f"of the type {family!r}"
-        raise CheckpointError(f"This checkpoint is {known}; only BERT (model_type bert) can be opened here.")
+        known = f" ({_OTHER_FAMILIES[family]})" if family in _OTHER_FAMILIES else ""
+        raise CheckpointError(f"This checkpoint is of the type {family[:60]}{known}; only BERT can be opened here.")
 
 
 def _not_finite(tensors: Mapping[str, Tensor]) -> tuple[str, ...]:
     # The extremes of a tensor are NaN where any value is; asking two numbers is quicker than asking all.
-    floats = {name: t for name, t in tensors.items() if t.is_floating_point() and t.numel()}
+    floats = {name: t for name, t in tensors.items() if is_opened(t.dtype) and t.numel()}
     bad = [name for name, t in floats.items() if not torch.stack(t.aminmax()).isfinite().all()]
     return tuple(f"{name} holds NaN or infinite values; what depends on it will be NaN." for name in bad)
 
@@ -246,8 +240,17 @@ def _some(names: tuple[str, ...] | list[str]) -> str:
 
 def _name(source: Source) -> str:
     if isinstance(source, (str, Path)):
-        return Path(source).expanduser().resolve().name.removesuffix(".zip")
-    return next((n.removesuffix(".zip") for n in source if n.lower().endswith(".zip")), "uploaded model")
+        if isinstance(source, str) and source.startswith(PREFIX):
+            return source.removeprefix(PREFIX)
+        return _without_ending(Path(source).expanduser().resolve().name)
+    return next((_without_ending(n) for n in source if n.lower().endswith(ARCHIVES)), "uploaded model")
 
 
-__all__ = ["BUNDLED", "Checkpoint", "count_parameters", "inspect", "load", "tie_sentence"]
+def _without_ending(name: str) -> str:
+    for ending in (*ARCHIVES, ".safetensors"):
+        if name.lower().endswith(ending):
+            return name[: -len(ending)] or name
+    return name
+
+
+__all__ = ["BUNDLED", "inspect", "load"]

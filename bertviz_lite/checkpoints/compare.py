@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from bertviz_lite.checkpoints._load import Checkpoint
+from bertviz_lite.checkpoints._checkpoint import Checkpoint
 
 _CHUNK = 1 << 22  # values taken to float64 at a time
 

@@ -1,23 +1,31 @@
-"""The models a visitor can use: the bundled one, shared by all, and those the visitor opened, theirs alone."""
+"""The models a visitor can use: the bundled one and the server's, shared by all; the visitor's own, theirs alone."""
 
 from __future__ import annotations
 
+import argparse
+import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import IO
 
 import streamlit as st
 import torch
 
-from bertviz_lite.checkpoints import Checkpoint, load
+from bertviz_lite.checkpoints import Checkpoint, Source, load
+from bertviz_lite.checkpoints.limits import max_bytes
+from bertviz_lite.errors import BertvizError, CheckpointError
 from bertviz_lite.model import BERTForMaskedLM
-from bertviz_lite.ui import state
+from bertviz_lite.ui import numbers, state
 
 TWIN = "untrained"  # in place of a key: the untrained twin of the model in use
+MODELS_DIR = "BERTVIZ_MODELS_DIR"
 
+_SERVER = "@"  # opens the key of a model that lies in the server's folder
 _BYTES_A_PARAMETER = 4
-_MOST_BYTES = 3 << 30  # of one visitor's opened models; the one opened longest ago goes first
 _DIGEST_SHOWN = 12
+_ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
 @st.cache_resource(show_spinner="Opening the bundled model …")
@@ -26,61 +34,111 @@ def bundled() -> Checkpoint:
     return load()
 
 
+@st.cache_resource(show_spinner="Opening the model …", max_entries=4)
+def _from_server(name: str, path: Path, changed: float) -> Checkpoint:
+    """A model of the server's folder, read once for all visitors, again when its files change."""
+    return load(path, name=name)
+
+
 @st.cache_resource(show_spinner=False, max_entries=4)
-def untrained(_checkpoint: Checkpoint, digest: str = "") -> Checkpoint:
+def untrained(_checkpoint: Checkpoint, digest: str) -> Checkpoint:
     """The twin of a checkpoint before its first training step: same network and tokenizer, random weights, seed 0."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = BERTForMaskedLM(_checkpoint.config).eval()
     name, digest = f"{_checkpoint.report.name} (untrained)", f"untrained-{digest}"
-    return replace(_checkpoint, model=model, report=replace(_checkpoint.report, name=name, digest=digest))
+    return replace(_checkpoint, model=model, report=replace(_checkpoint.report, name=name, digest=digest, missing=()))
 
 
-def models() -> dict[str, Checkpoint]:
-    """All models of this visitor by the key that stands in the address; the bundled one has the empty key."""
+def server_models() -> dict[str, Path]:
+    """Checkpoints in the folder that the server's owner named, by key; nothing outside it, links included."""
+    root = _models_dir()
+    if root is None or not root.is_dir():
+        return {}
+    found = {}
+    for path in sorted(root.iterdir()):
+        inside = path.resolve().is_relative_to(root.resolve())
+        is_model = (path / "config.json").is_file() or path.name.lower().endswith(_ENDINGS)
+        if inside and is_model and not path.name.startswith("."):
+            found[_SERVER + path.name] = path
+    return found
+
+
+def choices() -> dict[str, str]:
+    """What can be used, as a label by key; the bundled model has the empty key. Nothing is opened for it."""
     opened: Mapping[str, Checkpoint] = st.session_state.get("shelf", {})
-    return {"": bundled(), **opened}
+    return {
+        "": label(bundled()),
+        **{key: key.removeprefix(_SERVER) for key in server_models()},
+        **{key: label(checkpoint) for key, checkpoint in opened.items()},
+    }
+
+
+def label(checkpoint: Checkpoint) -> str:
+    """Name and size."""
+    return f"{checkpoint.report.name} · {numbers.short(checkpoint.report.parameters.total)}"
+
+
+def get(key: str) -> Checkpoint:
+    """The model under a key, opened if it must be.
+
+    Raises:
+        BertvizError: a model of the server's folder does not open.
+    """
+    if key.startswith(_SERVER) and (path := server_models().get(key)) is not None:
+        return _from_server(path.name, path, _changed(path))
+    opened: Mapping[str, Checkpoint] = st.session_state.get("shelf", {})
+    return opened.get(key) or bundled()
+
+
+def current_key() -> str:
+    """The key of the model in use."""
+    key: str = state.get("model")
+    return key if key in choices() and not trouble() else ""
 
 
 def current() -> Checkpoint:
-    """The model in use."""
-    return models().get(state.get("model")) or bundled()
+    """The model in use; the bundled one where the one asked for is not there or does not open."""
+    try:
+        return get(state.get("model"))
+    except BertvizError:
+        return bundled()
 
 
-def absent_key() -> str:
-    """The key of a model that the address asks for and this visitor has not opened; empty if all is well."""
+def trouble() -> str:
+    """Why the model that the address asks for is not the one in use; empty if all is well."""
     key: str = state.get("model")
-    return key if key not in models() else ""
+    if key not in choices():
+        return (
+            "This link was made with a model that its owner had opened. Open the same files on the Checkpoint page to "
+            f"see what they saw; until then you see **{bundled().report.name}**, the bundled model."
+        )
+    try:
+        get(key)
+    except BertvizError as error:
+        return f"{key.removeprefix(_SERVER)}: {error}"
+    return ""
 
 
-def open_files(files: Mapping[str, IO[bytes]]) -> Checkpoint:
-    """Open uploaded files and use them from now on; the model in use stays where they cannot be opened.
+def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
+    """Open a model and use it from now on; an encoder without a head is opened for its attention.
 
     Raises:
-        BertvizError: the files are no checkpoint that can predict; the message says why.
+        BertvizError: it does not open; the message says why, and the model in use stays.
     """
-    checkpoint = load(files)
+    return keep(load(source, name=name, headless=True))
+
+
+def keep(checkpoint: Checkpoint) -> Checkpoint:
+    """Put a model on the visitor's shelf and use it; what was opened longest ago makes room."""
     key = checkpoint.report.digest[:_DIGEST_SHOWN]
     opened = {k: c for k, c in st.session_state.get("shelf", {}).items() if k != key}
     opened[key] = checkpoint
-    while len(opened) > 1 and sum(map(_bytes, opened.values())) > _MOST_BYTES:
+    while len(opened) > 1 and sum(map(_bytes, opened.values())) > max_bytes():
         del opened[next(iter(opened))]
     st.session_state["shelf"] = opened
     state.put(model=key)
     return checkpoint
-
-
-def lacking_files(names: Iterable[str]) -> list[str]:
-    """What is still to be given before `open_files` makes sense; empty for a zip or a complete folder."""
-    lower = [name.lower() for name in names]
-    if any(name.endswith(".zip") for name in lower):
-        return []
-    needed = {
-        "config.json": ("config.json",),
-        "the weights (model.safetensors or pytorch_model.bin)": (".safetensors", ".bin", ".h5", ".msgpack"),
-        "the tokenizer (tokenizer.json, or vocab.txt)": ("tokenizer.json", "vocab.txt"),
-    }
-    return [what for what, endings in needed.items() if not any(name.endswith(endings) for name in lower)]
 
 
 def close(key: str) -> None:
@@ -90,8 +148,78 @@ def close(key: str) -> None:
         state.put(model="")
 
 
+def is_own(key: str) -> bool:
+    """Whether the visitor opened it, and so may close it."""
+    return key in st.session_state.get("shelf", {})
+
+
+def lacking_files(names: Iterable[str]) -> list[str]:
+    """What is still to be given before a model can be opened; empty for an archive or a complete folder."""
+    lower = [name.lower() for name in names]
+    if any(name.endswith(_ENDINGS) for name in lower):
+        return []
+    needed = {
+        "config.json": ("config.json",),
+        "the weights (model.safetensors or pytorch_model.bin)": (
+            ".safetensors",
+            ".bin",
+            ".pt",
+            ".pth",
+            ".ckpt",
+            ".h5",
+            ".msgpack",
+        ),
+        "the tokenizer (tokenizer.json, or vocab.txt)": ("tokenizer.json", "vocab.txt"),
+    }
+    return [what for what, endings in needed.items() if not any(name.endswith(endings) for name in lower)]
+
+
+def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
+    """The files, with config.json and tokenizer of another model where they lack their own."""
+    names = {name.lower() for name in files}
+    lent = lender.to_files()
+    if names & {"tokenizer.json", "vocab.txt"}:
+        lent = {name: content for name, content in lent.items() if name == "config.json"}
+    return {**{name: content for name, content in lent.items() if name not in names}, **files}
+
+
+def _models_dir() -> Path | None:
+    """From `streamlit run app.py -- --models-dir DIR`, else from the environment."""
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    parser.add_argument("--models-dir")
+    try:
+        named = parser.parse_known_args(sys.argv[1:])[0].models_dir
+    except argparse.ArgumentError as error:
+        raise CheckpointError("--models-dir needs the path of a folder.") from error
+    named = named or os.environ.get(MODELS_DIR)
+    return Path(named).expanduser() if named else None
+
+
+def _changed(path: Path) -> float:
+    files = path.iterdir() if path.is_dir() else [path]
+    return max((file.stat().st_mtime for file in files), default=0.0)
+
+
 def _bytes(checkpoint: Checkpoint) -> int:
     return checkpoint.report.parameters.total * _BYTES_A_PARAMETER
 
 
-__all__ = ["TWIN", "absent_key", "bundled", "close", "current", "lacking_files", "models", "open_files", "untrained"]
+__all__ = [
+    "MODELS_DIR",
+    "TWIN",
+    "borrowed",
+    "bundled",
+    "choices",
+    "close",
+    "current",
+    "current_key",
+    "get",
+    "is_own",
+    "keep",
+    "label",
+    "lacking_files",
+    "open_source",
+    "server_models",
+    "trouble",
+    "untrained",
+]

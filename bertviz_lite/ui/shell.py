@@ -10,7 +10,7 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import numbers, shelf, state
+from bertviz_lite.ui import shelf, state
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,14 @@ _STYLE = """
 
 
 @contextmanager
-def page(file: str, title: str, lead: str, more: str) -> Iterator[Checkpoint]:
+def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True) -> Iterator[Checkpoint]:
     """Frame a page; yields the model in use. An error of ours ends the page as a sentence.
 
     Args:
         file: the page's entry in `PAGES`.
         title, lead: the heading, and two sentences on how to read the page.
         more: the rest, behind a "?".
+        needs_head: whether the page has nothing to show of an encoder alone.
     """
     st.set_page_config(page_title=f"{title} · bertviz_lite", layout="wide", initial_sidebar_state="collapsed")
     st.html(_STYLE)
@@ -66,13 +67,17 @@ def page(file: str, title: str, lead: str, more: str) -> Iterator[Checkpoint]:
     _top()
     st.header(title, help=more, anchor=False)
     st.markdown(lead)
-    if shelf.absent_key():
+    if told := shelf.trouble():
+        st.info(told)
+    checkpoint = shelf.current()
+    if needs_head and not checkpoint.predicts:
         st.info(
-            "This link was made with a model that its owner had opened. Open the same files on the Checkpoint page to "
-            f"see what they saw; until then you see **{shelf.bundled().report.name}**, the bundled model."
+            f"**{checkpoint.report.name}** is an encoder without a masked-language-model head: it has attention, but "
+            "nothing to predict with. See its attention, or choose another model above."
         )
+        st.stop()
     try:
-        yield shelf.current()
+        yield checkpoint
     except BertvizError as error:
         st.error(str(error))
 
@@ -91,15 +96,16 @@ def _top() -> None:
 
 def _model_chip() -> None:
     """The model in use, always in sight; opens the choice."""
-    report = shelf.current().report
-    with st.popover(f"{report.name} · {numbers.short(report.parameters.total)}", help="The model in use"):
-        models = shelf.models()
+    with st.popover(shelf.label(shelf.current()), help="The model in use"):
+        choices = shelf.choices()
         st.radio(
             "Model in use",
-            list(models),
-            format_func=lambda key: f"{models[key].report.name} · {numbers.short(models[key].report.parameters.total)}",
-            **state.keyed("model") if state.get("model") in models else {},
+            list(choices),
+            format_func=choices.get,
+            **state.keyed("model") if state.get("model") in choices else {},
         )
+        if shelf.is_own(key := state.get("model")):
+            st.button("Close this model", key="close_model", on_click=shelf.close, args=(key,))
         st.page_link("pages/checkpoint.py", label="Open your own checkpoint", query_params=state.address())
 
 

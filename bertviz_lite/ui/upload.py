@@ -1,37 +1,125 @@
-"""The upload box: files to a model on the visitor's shelf, or a sentence on what is wrong or still lacking."""
+"""Ways to open a model: files, the hub, the server's folder; each ends in a model in use or a sentence on why not."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import IO, Literal
+
 import streamlit as st
 
+from bertviz_lite.checkpoints import Source, hub
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import shelf
+from bertviz_lite.ui import numbers, shelf, state
 
 
 def opener() -> None:
-    """The upload box; files that open at once serve all pages."""
+    """The box for files, and behind a fold the hub."""
     session = st.session_state
+    if told := session.pop("just_opened", None):
+        st.success(told)
     given = st.file_uploader(
-        "Open a checkpoint: one zip, or the files of its folder together",
+        "Open a checkpoint: one zip or tar, or the files of its folder together",
         accept_multiple_files=True,
         key=f"upload_{session.setdefault('n_uploads', 0)}",
     )
-    if not given:
-        if opened := session.pop("just_opened", None):
-            st.success(f"**{opened}** is open and serves all pages.")
-        return
-    lacking = shelf.lacking_files([file.name for file in given])
+    if given:
+        _files({file.name: file for file in given})
+    with st.expander("From the Hugging Face hub", expanded=bool(session.get("hub_found"))):
+        _hub()
+
+
+def _files(given: Mapping[str, IO[bytes]]) -> None:
+    lacking = shelf.lacking_files(given)
+    has_weights = not any("weights" in what for what in lacking)
     if lacking:
-        st.info(f"{len(given)} file{'s' * (len(given) > 1)} so far. Still needed: {'; '.join(lacking)}.")
+        many = "s" if len(given) > 1 else ""
+        st.info(f"{len(given)} file{many} so far. Still needed: {'; '.join(lacking)}.")
+        if has_weights:
+            used = shelf.current()
+            if st.button(
+                f"Take what is missing from {used.report.name}", help="For weights saved without their config"
+            ):
+                _open(shelf.borrowed(given, used), next(iter(given)).rsplit(".", 1)[0])
         return
+    _open(given, None)
+
+
+def _open(source: Source, name: str | None) -> None:
+    session = st.session_state
     try:
         with st.spinner("Reading the checkpoint …"):
-            session["just_opened"] = shelf.open_files({file.name: file for file in given}).report.name
+            checkpoint = shelf.open_source(source, name=name)
     except BertvizError as error:
         st.error(f"{error} The model in use is still **{shelf.current().report.name}**.")
         return
+    told = f"**{checkpoint.report.name}** is open and serves all pages."
+    if not checkpoint.predicts:
+        told = (
+            f"**{checkpoint.report.name}** is open, but it is an encoder without a head: its attention and its tensors "
+            "can be seen, predictions cannot."
+        )
+    session["just_opened"] = told
     session["n_uploads"] += 1  # a fresh box: the old one's files are freed
+    session.pop("hub_found", None)
     st.rerun()
 
 
-__all__ = ["opener"]
+def _hub() -> None:
+    session = st.session_state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.text_input("Model id", placeholder="google-bert/bert-base-uncased, or …@revision", key="hub_name")
+        if st.button("Look it up", disabled=not name):
+            try:
+                with st.spinner("Asking the hub …"):
+                    session["hub_found"] = hub.find(name)
+            except BertvizError as error:
+                session.pop("hub_found", None)
+                st.error(str(error))
+    found: hub.HubCheckpoint | None = session.get("hub_found")
+    if found is None:
+        st.caption("Nothing is fetched before you have seen the size and pressed the button.")
+        return
+    size = numbers.short(found.n_bytes) + "B"
+    st.markdown(f"**{found.repo}** at `{found.revision[:12]}`: {len(found.sizes)} files, **{size}**.")
+    if st.button(f"Download and open ({size})", type="primary"):
+        st.button("Cancel", key="hub_cancel")  # any press ends the running download at its next piece
+        bar = st.progress(0.0, "Downloading …")
+
+        def progress(done: int, n: int) -> None:
+            bar.progress(done / max(n, 1), f"{numbers.short(done)}B of {numbers.short(n)}B")
+
+        try:
+            folder = hub.fetch(found, progress)
+        except BertvizError as error:
+            st.error(f"{error} The model in use is still **{shelf.current().report.name}**.")
+            return
+        _open(folder, found.repo)
+
+
+def tie_choice() -> None:
+    """Of an untied model: tie it to either matrix, as a model of its own on the shelf."""
+    checkpoint = shelf.current()
+    if checkpoint.report.tied or not checkpoint.predicts:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Tie it to", width="content")
+        for to, named in (("embedding", "the word embedding"), ("decoder", "the decoder")):
+            st.button(named, key=f"tie_{to}", on_click=_tie, args=(to,))
+
+
+def _tie(to: Literal["embedding", "decoder"]) -> None:
+    shelf.keep(shelf.current().tied_to(to))
+
+
+def server_choice() -> None:
+    """The models of the server's folder, where its owner named one."""
+    names = shelf.server_models()
+    if not names:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("On this server", width="content")
+        for key in names:
+            st.button(key[1:], key=f"server_{key}", on_click=state.put, kwargs={"model": key})
+
+
+__all__ = ["opener", "server_choice", "tie_choice"]

@@ -3,51 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
+from browser_tools import FLAGS, SHELL, Server, settle
 from playwright.sync_api import Browser, Page, sync_playwright
-
-ROOT = Path(__file__).parent.parent.parent
-SHELL = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-
-
-class Server:
-    """`streamlit run app.py` on a free port of this machine."""
-
-    def __init__(self) -> None:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.url = f"http://127.0.0.1:{port}"
-        options = ["--server.port", str(port), "--server.address", "127.0.0.1", "--server.headless", "true"]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "app.py", *options],
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-        )
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=1)
-                return
-            except OSError:
-                time.sleep(0.1)
-        self.stop()
-        raise RuntimeError("the app did not start within a minute")
-
-    def stop(self) -> None:
-        self._process.terminate()
-        self._process.wait(20)
 
 
 @pytest.fixture(scope="session")
@@ -95,16 +55,3 @@ def visit(browser: Browser) -> Iterator[Callable[[str], Page]]:
 
 def _is_local(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "http://localhost:", "data:", "blob:"))
-
-
-def settle(page: Page) -> None:
-    """Wait until the app has answered and drawn."""
-    page.wait_for_timeout(200)
-    page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
-    page.wait_for_timeout(200)
-
-
-def chip_texts(page: Page) -> list[str]:
-    """What stands on the chips; they live in a shadow root, which locators see."""
-    page.locator(".chip").first.wait_for()
-    return [text.strip() for text in page.locator(".chip").all_inner_texts()]

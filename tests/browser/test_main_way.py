@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 import torch
-from conftest import Server, chip_texts, settle
+from browser_tools import Server, chip_texts, settle
 from playwright.sync_api import Page, expect
 from transformers import BertConfig, BertForMaskedLM
 

@@ -83,6 +83,14 @@ def declared(name: str, content: bytes, size: int, crc: bytes = b"") -> Callable
     return make
 
 
+def bomb_that_says_otherwise(at: Path) -> Path:
+    """A file that is never read claims to take up 4 GB packed, so that the sums look well."""
+    file = with_member("big.bin", ZEROS, compress_type=zipfile.ZIP_DEFLATED)(at)
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("notes.txt", b"x")
+    return patched(file, "notes.txt", {20: struct.pack("<I", 0xFFFFFFF0)}, {})
+
+
 def encrypted(at: Path) -> Path:
     file = zipped(FILES, at / "tiny.zip")
     return patched(file, WEIGHTS, {8: b"\x01"}, {6: b"\x01"})
@@ -137,6 +145,8 @@ REFUSED: dict[str, Any] = {
     "too many files": (lambda at: zipped(FILES | {f"{i}.txt": b"" for i in range(2001)}, at / "tiny.zip"), ("files",)),
     "a bomb": (with_member("big.bin", ZEROS, compress_type=zipfile.ZIP_DEFLATED), ("times",)),
     "a bomb elsewhere": (with_member("x/big.txt", ZEROS, compress_type=zipfile.ZIP_DEFLATED), ("times",)),
+    "a bomb that says otherwise": pytest.param(bomb_that_says_otherwise, ("times",), marks=pytest.mark.xfail(
+        reason="the ratio believes the packed sizes that the directory claims")),
     "4 GB declared": (declared("big.bin", b"x", 0xFFFFFFF0), ("GB",)),
     "a small size declared": (declared(PICKLE, bytes(8 << 20), 1000), ()),
     "a small size of other data": (declared(PICKLE, FILES[WEIGHTS], 1000), ()),

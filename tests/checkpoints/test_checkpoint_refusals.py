@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from refusal_cases import CASES, Refused, params
-from small_files import PICKLE, WORDS, files, packed, put, saved, tensors_of
+from small_files import DECODER, PICKLE, WORDS, files, packed, put, saved, tensors_of
 
 from bertviz_lite.checkpoints import inspect, load
 from bertviz_lite.errors import BertvizError, MissingTensorsError, WeightsError
@@ -98,12 +98,7 @@ def test_the_pickle_would_have_run_its_code(tmp_path: Path) -> None:
     assert (tmp_path / "marker").exists()
 
 
-NAN = pytest.mark.xfail(
-    reason="an alias is compared with itself, and NaN is unequal: 'differ, but the configuration ties them'"
-)
-
-
-@pytest.mark.parametrize("value", [pytest.param(float("nan"), marks=NAN), float("inf"), float("-inf")])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_numbers_that_are_not_finite_are_told_by_name(value: float, tmp_path: Path) -> None:
     bad = "bert.encoder.layer.2.intermediate.dense.bias"
     tensors = tensors_of()
@@ -111,6 +106,15 @@ def test_numbers_that_are_not_finite_are_told_by_name(value: float, tmp_path: Pa
     notes = load(put(tmp_path, files(tensors))).report.notes
     assert len(notes) == 2
     assert all(any(name in note for note in notes) for name in (bad, WORDS))
+
+
+@pytest.mark.xfail(reason="torch.equal finds no NaN equal to itself: opened untied, with matrices 'that differ by nan'")
+def test_two_equal_matrices_with_nan_are_one(tmp_path: Path) -> None:
+    tensors = tensors_of()
+    tensors[WORDS][50, 3] = float("nan")
+    report = load(put(tmp_path, files(tensors | {DECODER: tensors[WORDS]}))).report
+    assert report.tied
+    assert not any("differ" in note for note in report.notes)
 
 
 ODD_TENSORS = {

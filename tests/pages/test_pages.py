@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from conftest import Open, chart, chips_of, press_word, upload
+from page_tools import Open, chart, chips_of, press_word, upload
 
 import bertviz_lite
 from bertviz_lite.analysis import attention_maps, head_statistics, pseudo_loss, top_k, unmasked_loss
@@ -156,7 +156,19 @@ def test_checkpoint_page_tells_the_bundled_model(open_page: Open) -> None:
     assert any("one tensor in memory" in m.value for m in at.markdown)
     frames = [d.value for d in at.dataframe]
     assert frames[0]["parameters"].sum() == 22_744_506
-    assert len(frames[1]) == len(CHECKPOINT.report.tensors)
+    assert set(frames[1]["field"]) == set(CHECKPOINT.config.to_dict())
+
+
+def test_checkpoint_page_lists_every_tensor_in_numbers(open_page: Open) -> None:
+    at = open_page("pages/checkpoint.py", view="tensors")
+    frame = at.dataframe[0].value
+    assert frame["tensor"].tolist() == [info.name for info in CHECKPOINT.report.tensors]
+    assert frame["values"].sum() == 22_744_506
+    bias = CHECKPOINT.model.cls.predictions.bias.detach().double()
+    row = frame[frame["tensor"] == "cls.predictions.bias"].iloc[0]
+    assert row["mean"] == pytest.approx(float(bias.mean()))
+    assert row["std"] == pytest.approx(float(bias.std(correction=0)))
+    assert sum(chart(at, "histogram")["data"][0]["y"]) == 30522 * 384, "the embedding is counted whole"
 
 
 def test_an_uploaded_model_serves_all_pages(open_page: Open, tiny_zip: bytes) -> None:

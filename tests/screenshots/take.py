@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "browser"))
 
-from conftest import FLAGS, SHELL, settle  # noqa: E402 - the browser tests know how to start Chromium
+from browser_tools import FLAGS, SHELL, settle  # noqa: E402 - the browser tests know how to start Chromium
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 PICTURES = {"fill": "/", "loss": "/token_loss", "attention": "/attention", "checkpoint": "/checkpoint"}
