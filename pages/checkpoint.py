@@ -27,7 +27,6 @@ def main() -> None:
     """Offer to open files, then show the model in use."""
     with shell.page("pages/checkpoint.py", "Checkpoint", LEAD, MORE, needs_head=False):
         upload.opener()
-        upload.server_choice()
         checkpoint = shelf.current()
         facts(checkpoint.report)
         st.segmented_control(

@@ -97,8 +97,8 @@ def weights(comparison: Comparison) -> None:
     frame = pd.DataFrame(comparison.to_dict()["tensors"])
     st.dataframe(frame, hide_index=True, height=300)
     st.download_button("Download as CSV", frame.to_csv(index=False), "comparison.csv", "text/csv")
-    for line in checkpoint_views.differences(comparison):
-        st.markdown(f"- {line}")
+    for line in comparison.differences():
+        st.text(line)
 
 
 main()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bertviz_lite.checkpoints._checkpoint import Checkpoint
 
+_MOST_NAMED = 8
 _CHUNK = 1 << 22  # values taken to float64 at a time
 
 
@@ -75,6 +76,23 @@ class Comparison:
         """Whether nothing differs at all, bit for bit."""
         differs = (self.only_a, self.only_b, self.reshaped, self.config, self.pieces_a, self.pieces_b, self.moved)
         return not any(differs) and all(change.largest_change == 0 for change in self.changes)
+
+    def differences(self) -> list[str]:
+        """What differs beside the values of the weights, a line each."""
+        a, b = self.name_a, self.name_b
+        lines = [f"{field}: {x!r} in {a}, {y!r} in {b}" for field, (x, y) in self.config.items()]
+        lines += [f"{r.name}: shape {r.shape_a} in {a}, {r.shape_b} in {b}" for r in self.reshaped]
+        for title, names in (
+            (f"tensors only in {a}", self.only_a),
+            (f"tensors only in {b}", self.only_b),
+            (f"pieces only in {a}", self.pieces_a),
+            (f"pieces only in {b}", self.pieces_b),
+            ("pieces under another id", self.moved),
+        ):
+            if names:
+                more = " …" if len(names) > _MOST_NAMED else ""
+                lines.append(f"{title}: {len(names):,} ({', '.join(names[:_MOST_NAMED])}{more})")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON values."""

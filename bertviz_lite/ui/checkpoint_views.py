@@ -14,7 +14,6 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import (
     Checkpoint,
-    Comparison,
     Node,
     Report,
     histogram,
@@ -27,7 +26,6 @@ from bertviz_lite.figures import predictions
 from bertviz_lite.ui import charts, compute, state
 
 _MOST_PIECES = 1_000
-_MOST_NAMED = 8
 _UNUSED = re.compile(r"\[unused\d+\]")
 _OF_LAYER = re.compile(r"bert\.encoder\.layer\.(\d+)\.(.+)\.weight")
 _WEIGHTS = {
@@ -156,23 +154,6 @@ def by_layer(values: Mapping[str, float]) -> dict[str, list[float]]:
     return found
 
 
-def differences(comparison: Comparison) -> list[str]:
-    """What differs beside the weights, a line each."""
-    lines = [f"`{field}`: {a!r} → {b!r}" for field, (a, b) in comparison.config.items()]
-    lines += [f"`{r.name}`: shape {r.shape_a} → {r.shape_b}" for r in comparison.reshaped]
-    for title, names in (
-        (f"Tensors only in {comparison.name_a}", comparison.only_a),
-        (f"Tensors only in {comparison.name_b}", comparison.only_b),
-        (f"Pieces only in {comparison.name_a}", comparison.pieces_a),
-        (f"Pieces only in {comparison.name_b}", comparison.pieces_b),
-        ("Pieces under another id", comparison.moved),
-    ):
-        if names:
-            some = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
-            lines.append(f"{title}: {len(names):,} ({some}{' …' if len(names) > _MOST_NAMED else ''})")
-    return lines
-
-
 def _parameters(checkpoint: Checkpoint) -> None:
     counts = checkpoint.report.parameters
     named = counts.named()
@@ -247,4 +228,4 @@ def _neighbours(checkpoint: Checkpoint) -> None:
     )
 
 
-__all__ = ["by_layer", "differences", "overview", "save", "tensors", "vocabulary"]
+__all__ = ["by_layer", "overview", "save", "tensors", "vocabulary"]

@@ -37,7 +37,7 @@ def bundled() -> Checkpoint:
 @st.cache_resource(show_spinner="Opening the model …", max_entries=4)
 def _from_server(name: str, path: Path, changed: float) -> Checkpoint:
     """A model of the server's folder, read once for all visitors, again when its files change."""
-    return load(path, name=name)
+    return load(path, name=name, headless=True)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)

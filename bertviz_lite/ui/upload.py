@@ -17,15 +17,19 @@ def opener() -> None:
     session = st.session_state
     if told := session.pop("just_opened", None):
         st.success(told)
-    given = st.file_uploader(
-        "Open a checkpoint: one zip or tar, or the files of its folder together",
-        accept_multiple_files=True,
-        key=f"upload_{session.setdefault('n_uploads', 0)}",
-    )
-    if given:
-        _files({file.name: file for file in given})
-    with st.expander("From the Hugging Face hub", expanded=bool(session.get("hub_found"))):
-        _hub()
+    files, other = st.columns([3, 2], gap="large")
+    with files:
+        given = st.file_uploader(
+            "Open a checkpoint: one zip or tar, or the files of its folder together",
+            accept_multiple_files=True,
+            key=f"upload_{session.setdefault('n_uploads', 0)}",
+        )
+        if given:
+            _files({file.name: file for file in given})
+    with other:
+        _server_choice()
+        with st.expander("From the Hugging Face hub", expanded=bool(session.get("hub_found"))):
+            _hub()
 
 
 def _files(given: Mapping[str, IO[bytes]]) -> None:
@@ -111,7 +115,7 @@ def _tie(to: Literal["embedding", "decoder"]) -> None:
     shelf.keep(shelf.current().tied_to(to))
 
 
-def server_choice() -> None:
+def _server_choice() -> None:
     """The models of the server's folder, where its owner named one."""
     names = shelf.server_models()
     if not names:
@@ -122,4 +126,4 @@ def server_choice() -> None:
             st.button(key[1:], key=f"server_{key}", on_click=state.put, kwargs={"model": key})
 
 
-__all__ = ["opener", "server_choice", "tie_choice"]
+__all__ = ["opener", "tie_choice"]

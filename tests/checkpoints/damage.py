@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 from bounds import TookTooLong, in_time
-from small_files import PICKLE, WEIGHTS, files, packed, saved, tensors_of, zip_of
+from small_files import PICKLE, WEIGHTS, files, packed, saved, tar_of, tensors_of, zip_of
 
 from bertviz_lite.checkpoints import inspect, load
 from bertviz_lite.errors import BertvizError
@@ -50,6 +50,8 @@ def good() -> dict[str, dict[str, bytes]]:
         "tokenizer_config.json": fast,
         "vocab.txt": plain,
         "tiny.zip": {"tiny.zip": zip_of(plain)},
+        "tiny.tar": {"tiny.tar": tar_of(plain)},
+        "tiny.tar.gz": {"tiny.tar.gz": tar_of(plain, ".tar.gz")},
     }
 
 

@@ -56,7 +56,6 @@ class Opens:
         says: words that must stand among the inferences and notes of the report; without any it must be quiet.
         because: a word that the reason of every rename must have; without any nothing may be renamed.
         unused: names that the report must list as not used, and no others.
-        bug: why it fails today.
     """
 
     name: str
@@ -69,7 +68,6 @@ class Opens:
     says: tuple[str, ...] = ()
     because: str = ""
     unused: tuple[str, ...] = ()
-    bug: str = ""
 
     def files(self) -> dict[str, bytes]:
         """All files by name."""
@@ -78,7 +76,7 @@ class Opens:
 
 def params(cases: tuple[Opens, ...]) -> list[Any]:
     """The cases as parameters of a test."""
-    return [pytest.param(c, id=c.name, marks=pytest.mark.xfail(reason=c.bug) if c.bug else ()) for c in cases]
+    return [pytest.param(case, id=case.name) for case in cases]
 
 
 def renamed(change: Callable[[str], str], extra: Mapping[str, Any] | None = None) -> Callable[[], Tensors]:
@@ -141,8 +139,7 @@ FORMATS = (
     Opens("a pickle with all aliases", lambda: reference().state_dict(), weights=PICKLE),
     Opens("a pickle as before torch 1.6", weights=PICKLE,
           beside={PICKLE: packed(tensors_of(), PICKLE, _use_new_zipfile_serialization=False)}),
-    Opens("a pickle in protocol 3", weights=PICKLE, beside={PICKLE: packed(tensors_of(), PICKLE, pickle_protocol=3)},
-          bug="torch warns of the protocol; where warnings are errors the file is called damaged"),
+    Opens("a pickle in protocol 3", weights=PICKLE, beside={PICKLE: packed(tensors_of(), PICKLE, pickle_protocol=3)}),
     Opens("parameters stored by columns", by_columns, weights=PICKLE),
     Opens("another file name", weights="bert-tiny.safetensors"),
     Opens("a trainer's arguments beside", weights=PICKLE, beside={"training_args.bin": b"no weights"}),
@@ -179,8 +176,7 @@ TIES = (
     Opens("two matrices and two biases", lambda: two_biases(apart()),
           lambda: holding(two_biases(apart()), tied=False), says=("differ", "untied", "biases")),
     Opens("tied with two biases", lambda: two_biases(tensors_of()),
-          lambda: holding({**tensors_of(), BIAS: two_biases(tensors_of())[DECODER_BIAS]}), says=("biases",),
-          bug="transformers 5 adds decoder.bias here; ours adds predictions.bias and says that transformers does"),
+          lambda: holding({**tensors_of(), BIAS: two_biases(tensors_of())[DECODER_BIAS]}), says=("biases",)),
     Opens("untied", partial(changed, tied=False), partial(reference, tied=False), config=UNTIED),
     Opens("untied with one bias", partial(changed, tied=False, drop=(DECODER_BIAS,)),
           partial(reference, tied=False), config=UNTIED),

@@ -6,12 +6,16 @@ transposed or misplaced tensor shows.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import logging
+import lzma
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -143,6 +147,22 @@ def zip_of(contents: Mapping[str, bytes | None], compression: int = zipfile.ZIP_
             member.compress_type = compression
             archive.writestr(member, b"" if content is None else content)
     return buffer.getvalue()
+
+
+def tar_of(contents: Mapping[str, bytes], ending: str = ".tar", *more: tarfile.TarInfo) -> bytes:
+    """A tar with these members and `more` without content, packed as its ending says."""
+    buffer = BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in contents.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, BytesIO(content))
+        for member in more:
+            archive.addfile(member)
+    plain = buffer.getvalue()
+    pack = {"gz": partial(gzip.compress, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}
+    kind = ending.lower().replace("tgz", "gz").rsplit(".", 1)[-1]
+    return pack[kind](plain) if kind in pack else plain
 
 
 def zipped(contents: Mapping[str, bytes | None], file: Path, compression: int = zipfile.ZIP_DEFLATED) -> Path:

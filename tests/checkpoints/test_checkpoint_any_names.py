@@ -61,7 +61,7 @@ def new_name(name: str, old: str, new: str) -> str:
     return {"prefix": new + name, "end": name + new, "text": new}.get(old, name.replace(old, new))
 
 
-@settings(deadline=None, max_examples=150, database=None, derandomize=True)
+@settings(deadline=None, max_examples=120, database=None, derandomize=True)
 @given(
     prefix=prefixes,
     changes=st.dictionaries(st.sampled_from(sorted(ALL)), edits, max_size=6),

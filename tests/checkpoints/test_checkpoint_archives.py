@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,24 +20,6 @@ from bertviz_lite.errors import ArchiveError, BertvizError, CheckpointError
 
 FILES = files()
 CENTRAL, LOCAL = b"PK\x01\x02", b"PK\x03\x04"
-
-
-@pytest.fixture
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Bytes of every file that was unpacked, noted when its folder is removed; nothing may be left behind."""
-    unpacked = tmp_path / "unpacked"
-    unpacked.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(unpacked))
-    sizes: list[int] = []
-    remove = shutil.rmtree
-
-    def noted(path: str, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
-        sizes.extend(p.stat().st_size for p in Path(path).rglob("*") if p.is_file())
-        remove(path, *args, **kwargs)
-
-    monkeypatch.setattr(shutil, "rmtree", noted)
-    yield sizes
-    assert not list(unpacked.iterdir())
 
 
 def with_member(name: str, content: bytes = b"x", **attributes: int) -> Callable[[Path], Path]:
@@ -128,7 +109,6 @@ def name_is_no_text(at: Path) -> Path:
 
 ZEROS = bytes(66 << 20)  # past what may shrink freely
 LINK = (stat.S_IFLNK | 0o777) << 16
-ZLIB = pytest.mark.xfail(reason="zlib.error and lzma.LZMAError are not caught", raises=Exception)
 
 # name: (a function that writes the zip, words of the message)
 REFUSED: dict[str, Any] = {
@@ -145,22 +125,19 @@ REFUSED: dict[str, Any] = {
     "too many files": (lambda at: zipped(FILES | {f"{i}.txt": b"" for i in range(2001)}, at / "tiny.zip"), ("files",)),
     "a bomb": (with_member("big.bin", ZEROS, compress_type=zipfile.ZIP_DEFLATED), ("times",)),
     "a bomb elsewhere": (with_member("x/big.txt", ZEROS, compress_type=zipfile.ZIP_DEFLATED), ("times",)),
-    "a bomb that says otherwise": pytest.param(bomb_that_says_otherwise, ("times",), marks=pytest.mark.xfail(
-        reason="the ratio believes the packed sizes that the directory claims")),
+    "a bomb that says otherwise": (bomb_that_says_otherwise, ("times",)),
     "4 GB declared": (declared("big.bin", b"x", 0xFFFFFFF0), ("GB",)),
     "a small size declared": (declared(PICKLE, bytes(8 << 20), 1000), ()),
     "a small size of other data": (declared(PICKLE, FILES[WEIGHTS], 1000), ()),
     "no zip": (bytes_of(b"not a zip"), ("tiny.zip",)),
     "nothing": (bytes_of(b""), ("tiny.zip",)),
     "cut short": (cut, ("damaged",)),
-    "an odd name": pytest.param(with_member("."), ("tiny.zip",), marks=pytest.mark.xfail(
-        reason="the name has no first part", raises=IndexError)),
-    "a name that is no text": pytest.param(name_is_no_text, ("tiny.zip",), marks=pytest.mark.xfail(
-        reason="zipfile decodes the names of members itself", raises=UnicodeDecodeError)),
+    "an odd name": (with_member("."), ("tiny.zip",)),
+    "a name that is no text": (name_is_no_text, ("tiny.zip",)),
     "damaged": (lambda at: damaged(at, zipfile.ZIP_STORED), ("damaged",)),
-    "damaged deflate": pytest.param(lambda at: damaged(at, zipfile.ZIP_DEFLATED), ("damaged",), marks=ZLIB),
+    "damaged deflate": (lambda at: damaged(at, zipfile.ZIP_DEFLATED), ("damaged",)),
     "damaged bzip2": (lambda at: damaged(at, zipfile.ZIP_BZIP2), ("damaged",)),
-    "damaged lzma": pytest.param(lambda at: damaged(at, zipfile.ZIP_LZMA), ("damaged",), marks=ZLIB),
+    "damaged lzma": (lambda at: damaged(at, zipfile.ZIP_LZMA), ("damaged",)),
 }  # fmt: skip
 
 
@@ -231,7 +208,6 @@ def test_a_zip_without_one_clear_checkpoint_is_told(
     assert all(word in str(caught.value) for word in words)
 
 
-@pytest.mark.xfail(reason="a name with backslashes is taken for one long file name", raises=CheckpointError)
 def test_a_zip_written_with_backslashes_opens(tmp_path: Path) -> None:
     """As some Windows programs write them; the check of paths already reads a backslash as a slash."""
     file = zipped({f"tiny\\{name}": content for name, content in FILES.items()}, tmp_path / "tiny.zip")

@@ -11,18 +11,17 @@ from bounds import HAS_PEAK, in_memory
 from damage import KINDS, Damage, damages, ends_badly, good, other_values
 from small_files import WEIGHTS, files
 
-SEEDS = range(77)  # for each of the 7 files, so 539 mutations
-ZIP = pytest.mark.xfail(reason="zipfile also raises zlib.error and ValueError (a seek before the start)")
+SEEDS = range(63)  # for each of the 9 files, so 567 mutations
 
 
-@pytest.mark.parametrize("file", [pytest.param(f, marks=ZIP if f == "tiny.zip" else ()) for f in good()])
+@pytest.mark.parametrize("file", good())
 def test_damaged_bytes_end_in_a_model_or_an_error_of_ours(file: str) -> None:
     assert_ends_well(damages(file, SEEDS))
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "tokenizer_config.json"])
 def test_other_values_end_in_a_model_or_an_error_of_ours(file: str) -> None:
-    assert_ends_well(other_values(file, range(60)))
+    assert_ends_well(other_values(file, range(40)))
 
 
 def assert_ends_well(run: Iterable[Damage]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import safetensors.torch
 import torch
 from opening_cases import EXTRAS, old_norm
 from small_files import (
@@ -135,6 +136,14 @@ def test_keys_of_config_json_that_are_not_used_are_kept(value: object, tmp_path:
     assert json_of(put(tmp_path, files(config={"note": value})))["config"]["note"] == value
 
 
-@pytest.mark.xfail(reason="json.loads reads NaN, which is no JSON, and the report passes it on", raises=ValueError)
 def test_a_config_with_nan_still_makes_a_report_in_json(tmp_path: Path) -> None:
     json_of(put(tmp_path, files(config={"note": float("nan")})))
+
+
+@pytest.mark.xfail(reason="a first byte of 0x80 is taken for a pickle's; it is the length of the header")
+def test_safetensors_are_known_for_what_they_are_whatever_the_length_of_their_header(tmp_path: Path) -> None:
+    """Lengths are multiples of 8: one file in 32 starts with the byte that pickles start with."""
+    for n in range(0, 256, 4):
+        content = safetensors.torch.save(tensors_of(), {"format": "pt", "note": "x" * n})
+        report = inspect(put(tmp_path, files() | {WEIGHTS: content}))
+        assert report.format == "safetensors", content[:9]

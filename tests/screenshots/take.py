@@ -14,7 +14,14 @@ sys.path.insert(0, str(HERE.parent / "browser"))
 from browser_tools import FLAGS, SHELL, settle  # noqa: E402 - the browser tests know how to start Chromium
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-PICTURES = {"fill": "/", "loss": "/token_loss", "attention": "/attention", "checkpoint": "/checkpoint"}
+PICTURES = {
+    "fill": "/",
+    "loss": "/token_loss",
+    "attention": "/attention",
+    "decoder": "/decoder",
+    "compare": "/compare",
+    "checkpoint": "/checkpoint?view=tensors",
+}
 
 
 def main() -> None:
