@@ -28,18 +28,18 @@ def main() -> None:
     with shell.page("app.py", "Fill the mask", LEAD, MORE) as checkpoint:
         encoding = sentence.box(checkpoint)
         sentence.row(encoding, clickable=True)
+        if not encoding.mask_positions:
+            st.info("Nothing is masked yet: click a word above, or write `[MASK]` where a word should be guessed.")
+            return
         pictures, controls = st.columns([3, 2], gap="large")
         with controls, st.container(horizontal=True, vertical_alignment="bottom"):
             st.slider("Predictions per mask", 1, 100, **state.keyed("k"))
             st.toggle("Special tokens", help="Let [UNK], [CLS] and their like compete too", **state.keyed("special"))
-        if not encoding.mask_positions:
-            st.info("Nothing is masked yet: click a word above, or write `[MASK]` where a word should be guessed.")
-            return
         found = compute.predictions(checkpoint, encoding, state.get("k"), state.get("special"))
         with pictures:
             draw(checkpoint, encoding, found)
         with controls:
-            st.dataframe(table(checkpoint, found), hide_index=True, height=min(38 + 35 * found.ids.size, 420))
+            st.dataframe(table(checkpoint, found), hide_index=True, height=min(38 + 35 * found.ids.size, 640))
 
 
 def draw(checkpoint: Checkpoint, encoding: Encoding, found: MaskPredictions) -> None:
@@ -73,7 +73,13 @@ def name(encoding: Encoding, found: MaskPredictions, mask: int) -> str:
 
 def summary(checkpoint: Checkpoint, encoding: Encoding, found: MaskPredictions, mask: int) -> str:
     """How the masked word itself fared, and how much of the belief is on show."""
-    covered = f"The {found.ids.shape[1]} shown cover {found.covered_probs[mask]:.0%} of the probability."
+    k, share = found.ids.shape[1], float(found.covered_probs[mask])
+    covered = f"The {k} shown have" if k > 1 else "The one shown has"
+    covered += (
+        f" {numbers.probability(share)} of the probability together."
+        if k > 1
+        else " " + numbers.probability(share) + "."
+    )
     if found.original_ids[mask] < 0:
         return f"**Mask {mask + 1}.** {covered}"
     piece = checkpoint.tokenizer.piece(int(found.original_ids[mask]))

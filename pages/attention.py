@@ -20,8 +20,8 @@ LEAD = (
 MORE = (
     "Layers and heads are numbered from 0. Maps are taken after the softmax. Means of maps are maps too. Hidden "
     "special tokens are left out of the picture and nothing is rescaled: rows then sum to less than 1, often much "
-    "less, since many heads rest on [SEP] when they have nothing to say. Attention is not an explanation: it shows "
-    "where a head reads, not what the model concludes from it (Jain & Wallace 2019; Wiegreffe & Pinter 2019)."
+    "less, since many heads rest on [CLS] or [SEP] when they have nothing to say. On attention as an explanation: "
+    "Jain & Wallace 2019; Wiegreffe & Pinter 2019."
 )
 
 
@@ -37,7 +37,8 @@ STATISTICS = {
     "previous": Statistic("attention on the previous token", attrgetter("previous_prob")),
     "next": Statistic("attention on the next token", attrgetter("next_prob")),
     "self": Statistic("attention on the token itself", attrgetter("self_prob")),
-    "special": Statistic("attention on [CLS] and [SEP]", attrgetter("special_prob")),
+    "cls": Statistic("attention on [CLS]", attrgetter("cls_prob")),
+    "sep": Statistic("attention on [SEP]", attrgetter("sep_prob")),
     "entropy": Statistic("entropy (nats)", attrgetter("entropy_nats")),
     "distance": Statistic("mean distance (tokens)", attrgetter("distance_tokens")),
 }
@@ -49,6 +50,9 @@ def main() -> None:
     with shell.page("pages/attention.py", "Attention", LEAD, MORE, needs_head=False) as checkpoint:
         encoding = sentence.box(checkpoint)
         sentence.row(encoding, clickable=True)
+        if not encoding.n_words:
+            st.info("Type a sentence above, or press an example, to see where its tokens look.")
+            return
         maps = compute.attention(checkpoint, encoding)
         values = STATISTICS[state.get("shows")].of(head_statistics(maps.weights, encoding.special_mask))
         layer, head = settled(maps, values)
@@ -91,6 +95,7 @@ def one_map(maps: AttentionMaps, encoding: Encoding, layer: int | None, head: in
         gone = 1 - float(weights.sum(-1).mean())
         st.caption(f"[CLS] and [SEP] are left out; on average {gone:.0%} of a token's attention goes there.")
     charts.chart(figures.heatmap(weights, pieces, dark=charts.is_dark()), "map")
+    st.caption("Attention is not an explanation: it shows where a head reads, not what the model makes of it.")
 
 
 def all_heads(values: NDArray[np.float32], layer: int | None, head: int | None) -> None:
@@ -100,7 +105,7 @@ def all_heads(values: NDArray[np.float32], layer: int | None, head: int | None) 
     picked = None if layer is None or head is None else (layer, head)
     grid = figures.head_grid(values, names[state.get("shows")], picked=picked, dark=charts.is_dark())
     charts.chart(grid, "grid", on_point=lambda x, y: state.put(layer=int(y), head=int(x)))
-    st.caption("Press a square to open its head. The highest:")
+    st.caption(f"Press a square to open its head. The {N_LEADERS} highest:")
     with st.container(horizontal=True, gap="small", key="leaders"):
         for at, of in leaders(values, N_LEADERS):
             st.button(

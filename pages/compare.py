@@ -12,8 +12,8 @@ from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, shell, state
 
 LEAD = (
-    "The same sentence through the model in use and through another one, then their weights tensor by tensor. Until "
-    "you open a second model, the other one is an **untrained twin**: the same network before its first training step."
+    "The same sentence through the model in use and through another one, then their weights tensor by tensor. The "
+    "**untrained twin** of a model is the same network before its first training step."
 )
 MORE = (
     "Losses compare token by token only where both models split the sentence alike; compare models with different "
@@ -44,7 +44,9 @@ def pick_other(a: Checkpoint) -> Checkpoint:
     others = {key: label for key, label in shelf.choices().items() if key != shelf.current_key()}
     others[shelf.TWIN] = f"{a.report.name}, untrained twin"
     asked = state.get("other") if state.get("other") in others else list(others)[-2 if len(others) > 1 else -1]
-    st.selectbox(f"{a.report.name} beside", list(others), format_func=others.get, **state.keyed("other", showing=asked))
+    st.selectbox(
+        f"Compare {a.report.name} with", list(others), format_func=others.get, **state.keyed("other", showing=asked)
+    )
     b = shelf.untrained(a, a.report.digest) if asked == shelf.TWIN else shelf.get(asked)
     if not b.predicts:
         raise CheckpointError(f"{b.report.name} is an encoder without a head; compare with a model that predicts.")
@@ -81,7 +83,7 @@ def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_
     with right:
         maps_a, maps_b = compute.attention(a, encoding_a), compute.attention(b, encoding_b)
         mean_a, mean_b = maps_a.pick(None, None), maps_b.pick(None, None)
-        st.markdown(f"Mean attention: **{names[1]}** less **{names[0]}**")
+        st.markdown(f"Mean attention: **{names[1]}** minus **{names[0]}**")
         charts.chart(figures.map_difference(mean_b - mean_a, encoding_a.pieces, dark=charts.is_dark()), "maps")
 
 
@@ -94,7 +96,20 @@ def weights(comparison: Comparison) -> None:
     if by_layer:
         st.markdown("Relative change of each weight, layer by layer")
         charts.chart(checkpoint_figures.by_layer(by_layer, "change", dark=charts.is_dark()), "changes")
-    frame = pd.DataFrame(comparison.to_dict()["tensors"])
+    changed = sum(change.largest_change > 0 for change in comparison.changes)
+    st.markdown(f"**{changed} of {len(comparison.changes)}** tensors differ; the most changed first.")
+    frame = pd.DataFrame(
+        [
+            {
+                "tensor": change.name,
+                "shape": " × ".join(f"{n:,}" for n in change.shape),
+                "relative change": change.relative_change,
+                "largest change": change.largest_change,
+                "cosine": change.cosine,
+            }
+            for change in sorted(comparison.changes, key=lambda change: -change.relative_change)
+        ]
+    )
     st.dataframe(frame, hide_index=True, height=300)
     st.download_button("Download as CSV", frame.to_csv(index=False), "comparison.csv", "text/csv")
     for line in comparison.differences():

@@ -27,6 +27,9 @@ def main() -> None:
     with shell.page("pages/decoder.py", "Why a decoder?", LEAD, MORE) as checkpoint:
         encoding = sentence.box(checkpoint)
         sentence.row(encoding, clickable=True)
+        if not encoding.n_words:
+            st.info("Type a sentence above, or press an example, to follow one of its tokens.")
+            return
         left, right = st.columns(2, gap="large")
         with left:
             position = follow.pick_position(encoding)

@@ -10,8 +10,8 @@ from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, numbers, sentence, shell, state
 
 LEAD = (
-    "Each token is coloured by its **loss**, −ln of the probability the model gave it: the darker, the more surprised "
-    "it was. Hover a token for its probability, its rank and what the model would have said."
+    "Each token is coloured by its **loss**, −ln of the probability the model gave it: the stronger the colour, the "
+    "more surprised it was. Hover a token for its probability, its rank and what the model would have said."
 )
 MORE = (
     "A loss of 0 nats means certainty, 0.69 nats (1 bit) a coin toss, 10.3 nats a blind guess among 30,522 pieces. "
@@ -69,7 +69,11 @@ def in_unit(nats: float) -> float:
 def tip(checkpoint: Checkpoint, scores: TokenScores, i: int) -> str:
     """What hovering a token tells."""
     piece, best = (checkpoint.tokenizer.piece(int(ids[i])) for ids in (scores.ids, scores.best_ids))
-    says = "the model's first choice" if piece == best else f"the model says “{best}”, {scores.best_probs[i]:.1%}"
+    says = (
+        "the model's first choice"
+        if piece == best
+        else f"the model says “{best}”, {numbers.probability(float(scores.best_probs[i]))}"
+    )
     loss = f"loss {in_unit(float(scores.loss_nats[i])):.2f} {state.get('unit')}"
     return f"{loss}, probability {numbers.probability(float(scores.probs[i]))}, rank {scores.ranks[i]:,}; {says}"
 
@@ -77,7 +81,7 @@ def tip(checkpoint: Checkpoint, scores: TokenScores, i: int) -> str:
 def totals(scores: TokenScores) -> None:
     """Sum, mean and perplexity, each with its unit."""
     unit = state.get("unit")
-    name = "Pseudo-perplexity" if state.get("measure") == "pseudo" else "exp of the mean"
+    name = "Pseudo-perplexity" if state.get("measure") == "pseudo" else "exp of the mean in nats"
     with st.container(horizontal=True, gap="medium"):
         st.metric("Sum", f"{in_unit(scores.sum_nats):.2f} {unit}", width="content")
         st.metric(f"Mean of {len(scores.ids)} tokens", f"{in_unit(scores.mean_nats):.2f} {unit}", width="content")
@@ -91,7 +95,7 @@ def table(checkpoint: Checkpoint, encoding: Encoding, scores: TokenScores) -> pd
         {
             "position": scores.positions,
             "token": [encoding.pieces[place] for place in scores.positions.tolist()],
-            "loss (nats)": scores.loss_nats,
+            f"loss ({state.get('unit')})": [in_unit(loss) for loss in scores.loss_nats.tolist()],
             "probability": scores.probs,
             "rank": scores.ranks,
             "first choice": [pieces[i] for i in scores.best_ids.tolist()],

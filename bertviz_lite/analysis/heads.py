@@ -21,6 +21,7 @@ class HeadStatistics:
         previous_prob, next_prob: attention on the token just before, just after; the first, or last, has none.
         self_prob: attention of a token on itself.
         special_prob: attention on the tokens marked as special ([CLS], [SEP]).
+        cls_prob, sep_prob: attention on the first token if it is special; on all other special tokens.
         entropy_nats: 0 = all on one token, ln T = all tokens alike.
         distance_tokens: mean |query - key|, weighted by attention.
     """
@@ -29,6 +30,8 @@ class HeadStatistics:
     next_prob: Floats
     self_prob: Floats
     special_prob: Floats
+    cls_prob: Floats
+    sep_prob: Floats
     entropy_nats: Floats
     distance_tokens: Floats
 
@@ -55,12 +58,16 @@ def head_statistics(weights: Floats, special_mask: Sequence[bool]) -> HeadStatis
 
     position = np.arange(n_tokens, dtype=np.float32)
     distance = np.abs(position[:, None] - position[None, :])  # (T, T)
+    special = np.asarray(special_mask, dtype=bool)
+    first = position == 0
     log_weights = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
     return HeadStatistics(
         previous_prob=np.diagonal(weights, -1, -2, -1).mean(-1),  # (L, H)
         next_prob=np.diagonal(weights, 1, -2, -1).mean(-1),
         self_prob=np.diagonal(weights, 0, -2, -1).mean(-1),
-        special_prob=weights[..., np.asarray(special_mask, dtype=bool)].sum(-1).mean(-1),
+        special_prob=weights[..., special].sum(-1).mean(-1),
+        cls_prob=weights[..., special & first].sum(-1).mean(-1),
+        sep_prob=weights[..., special & ~first].sum(-1).mean(-1),
         entropy_nats=-(weights * log_weights).sum(-1).mean(-1),
         distance_tokens=(weights * distance).sum(-1).mean(-1),
     )

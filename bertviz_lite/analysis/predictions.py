@@ -63,7 +63,7 @@ def top_k(model: BERTForMaskedLM, encoding: Encoding, k: int = 10, *, exclude: C
     require_fits(model, encoding)
     masks = encoding.mask_positions
     if not masks:
-        raise TextError("Nothing is masked: write [MASK] for the word to predict, or mask a word of the text.")
+        raise TextError("Nothing is masked: write [MASK] for the word to predict.")
     positions = torch.tensor([(0, m) for m in masks])  # (M, 2)
     logits = model(**encoding.tensors(), positions=positions).logits.float()  # (M, V)
     log_probs = logits.log_softmax(-1)

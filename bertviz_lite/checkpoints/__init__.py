@@ -4,7 +4,7 @@
 """
 
 from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence
-from bertviz_lite.checkpoints._folder import Source
+from bertviz_lite.checkpoints._folder import Source, matters
 from bertviz_lite.checkpoints._load import inspect, load
 from bertviz_lite.checkpoints._save import saved_zip
 from bertviz_lite.checkpoints.compare import Comparison, compare
@@ -29,6 +29,7 @@ __all__ = [
     "histogram",
     "inspect",
     "load",
+    "matters",
     "module_tree",
     "saved_zip",
     "tensor_statistics",

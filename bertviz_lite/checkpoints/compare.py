@@ -13,6 +13,7 @@ from torch import Tensor
 from bertviz_lite.checkpoints._checkpoint import Checkpoint
 
 _MOST_NAMED = 8
+_NOT_COMPARED = ("torch_dtype", "dtype", "transformers_version", "_name_or_path")  # of the file, not the network
 _CHUNK = 1 << 22  # values taken to float64 at a time
 
 
@@ -119,7 +120,9 @@ def compare(a: Checkpoint, b: Checkpoint) -> Comparison:
     """Compare two opened checkpoints; a tied decoder counts once, as the word embedding."""
     tensors_a, tensors_b = _tensors(a), _tensors(b)
     shared = [name for name in tensors_a if name in tensors_b]
-    values_a, values_b = a.config.to_dict(), b.config.to_dict()
+    values_a, values_b = (
+        {key: value for key, value in c.config.to_dict().items() if key not in _NOT_COMPARED} for c in (a, b)
+    )
     ids_a, ids_b = _ids(a), _ids(b)
     return Comparison(
         name_a=a.report.name,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Annotated
 
 import typer
@@ -38,7 +39,7 @@ def _tensors(found: Comparison) -> Table:
         table.add_column(number, justify="right")
     for change in found.changes:
         numbers = (change.cosine, change.relative_change, change.largest_change)
-        table.add_row(change.name, *(f"{number:.4g}" for number in numbers))
+        table.add_row(change.name, *("-" if math.isnan(number) else f"{number:.4g}" for number in numbers))
     return table
 
 

@@ -32,7 +32,7 @@ def fill(
     tokenizer = checkpoint.tokenizer
     encoding = tokenizer.encode(text)
     if not encoding.mask_positions and (meant := tokenizer.with_mask_token(text)) != text:
-        raise TextError(f"Nothing is masked. Did you mean: {meant}")
+        raise TextError(f"Nothing is masked. Run again with: {meant}")
     found = top_k(checkpoint.model, encoding, top, exclude=tokenizer.special_ids | checkpoint.excluded_ids)
     if not np.isfinite(found.probs).all():
         raise CheckpointError("The model's predictions are NaN: its weights hold NaN or infinite values; see inspect.")
@@ -73,7 +73,9 @@ def _table(checkpoint: Checkpoint, found: MaskPredictions, mask: int) -> Table:
     table.add_column("")
     for rank, (i, p) in enumerate(zip(found.ids[mask], found.probs[mask], strict=True), start=1):
         bar = Text("█" * round(float(p) * _BAR_WIDTH), style="blue")
-        table.add_row(str(rank), Text(checkpoint.tokenizer.piece(int(i))), f"{p:.3f}", bar)
+        table.add_row(
+            str(rank), Text(checkpoint.tokenizer.piece(int(i))), f"{p:.3f}" if p >= 0.001 else f"{p:.1e}", bar
+        )
     return table
 
 

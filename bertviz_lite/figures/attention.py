@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from bertviz_lite.figures import palette
 from bertviz_lite.figures.labels import axis_labels
 
-_MOST_LABELS = 64  # more cannot be read: every so many tokens is named, hover names the others
+_MOST_LABELS = 40  # more cannot be read: every so many tokens is named, hover names the others
+_ROOMY = 20  # up to so many tokens labels have their full size
 
 
 def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool = False) -> go.Figure:
@@ -44,6 +45,7 @@ def token_axes(figure: palette.Figure, pieces: Sequence[str]) -> None:
     n = len(pieces)
     names = {"labelalias": {str(i): label for i, label in enumerate(axis_labels(pieces))}, "showgrid": False}
     ticks = list(range(0, n, 1 + max(n - 1, 0) // _MOST_LABELS))
+    names["tickfont"] = {"size": 14 if n <= _ROOMY else 11}
     figure.update_xaxes(tickvals=ticks, side="top", tickangle=-60, **names)
     figure.update_yaxes(tickvals=ticks, autorange="reversed", **names)
 
@@ -68,7 +70,7 @@ def head_grid(
             xgap=2,
             ygap=2,
             hoverinfo="skip",
-            showscale=False,
+            colorbar={"thickness": 8, "outlinewidth": 0, "nticks": 4, "len": 0.9},
         )
     )
     # A heatmap cannot be pressed in Streamlit; points on top of its squares can.

@@ -84,7 +84,7 @@ def by_layer(values: Mapping[str, Sequence[float]], what: str, *, dark: bool = F
             zmin=0,
             zmax=max(float(np.nanmax(numbers, initial=0.0)), 1e-9),
             colorscale=palette.colorscale(palette.stops("probability", dark)),
-            text=[[f"{value:.3g}" for value in row] for row in numbers],
+            text=[[f"{value:#.3g}".rstrip(".") for value in row] for row in numbers],
             texttemplate="%{text}" if numbers.shape[1] <= _MOST_NUMBERS else None,
             xgap=2,
             ygap=2,

@@ -47,7 +47,7 @@ def map_difference(difference: NDArray[np.float32], pieces: Sequence[str], *, da
         difference: (T, T).
         pieces: T labels.
     """
-    most = max(float(np.abs(difference).max(initial=0.0)), 1e-6)
+    most = max(float(np.abs(difference).max(initial=0.0)), 1e-3)  # below this, nothing differs
     figure = go.Figure(
         go.Heatmap(
             z=np.round(difference, 5),

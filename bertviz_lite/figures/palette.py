@@ -70,6 +70,11 @@ def ink(dark: bool = False) -> str:
     return "#e6e8ec" if dark else "#1d2129"
 
 
+def page(dark: bool = False) -> str:
+    """The colour of the page, for what lies over a picture."""
+    return "#15181d" if dark else "#fdfdfb"
+
+
 def style(figure: Figure, dark: bool, height: int) -> Figure:
     """Give a figure the project's look: no frame, thin grid, text in the page's colours."""
     grid = "#343a45" if dark else "#e6e8ec"
@@ -106,4 +111,4 @@ def _luminance(hex_colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-__all__ = ["Figure", "Scale", "colorscale", "colour", "ink", "signed", "stops", "style", "text_on"]
+__all__ = ["Figure", "Scale", "colorscale", "colour", "ink", "page", "signed", "stops", "style", "text_on"]

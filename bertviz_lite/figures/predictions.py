@@ -46,7 +46,7 @@ def bars(
     palette.style(figure, dark, height=_ROW_PX * max(len(rows), 3) + 16)
     labels = [f"<b>{escaped(p)}</b>" if m else escaped(p) for p, m in zip(pieces, marked, strict=True)]
     figure.update_xaxes(visible=False, range=[0, max([*probs, 1e-6]) * 1.18])
-    figure.update_yaxes(tickvals=rows, ticktext=labels, range=[len(rows) - 0.4, -0.6], showgrid=False)
+    figure.update_yaxes(tickvals=rows, ticktext=labels, range=[max(len(rows), 3) - 0.4, -0.6], showgrid=False)
     figure.update_layout(bargap=0.25)
     return figure
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from bertviz_lite.figures import palette
 from bertviz_lite.figures.labels import axis_labels, escaped
 
+_MOST_LABELS = 40  # of a longer text every so many tokens is named; hovering names the others
 _UPRIGHT = 16  # more labels than this lean, so that they do not overlap
 
 
@@ -27,7 +28,10 @@ def bars(
         go.Bar(
             x=columns,
             y=list(losses),
-            marker={"color": [palette.colour("loss", 0.25 + 0.75 * loss / most, dark) for loss in losses]},
+            marker={
+                "color": [palette.colour("loss", loss / most, dark) for loss in losses],
+                "line": {"color": palette.stops("loss", dark)[3], "width": 1},
+            },
             customdata=[
                 (escaped(p), "<br>".join(map(escaped, h.split("; ")))) for p, h in zip(pieces, hovers, strict=True)
             ],
@@ -39,12 +43,12 @@ def bars(
     figure.add_hline(
         y=mean,
         line={"color": palette.ink(dark), "width": 1, "dash": "dot"},
-        annotation={"text": f"mean {mean:.2f}", "font": {"size": 13}},
+        annotation={"text": f"mean {mean:.2f}", "font": {"size": 13}, "bgcolor": palette.page(dark)},
         annotation_position="top right",
     )
-    figure.update_xaxes(
-        tickvals=columns, ticktext=axis_labels(pieces), showgrid=False, tickangle=-45 if len(pieces) > _UPRIGHT else 0
-    )
+    at = columns[:: 1 + (len(columns) - 1) // _MOST_LABELS]
+    labels = axis_labels([pieces[i] for i in at])
+    figure.update_xaxes(tickvals=at, ticktext=labels, showgrid=False, tickangle=-45 if len(labels) > _UPRIGHT else 0)
     figure.update_yaxes(title=f"loss ({unit})", rangemode="tozero", nticks=5)
     figure.update_layout(bargap=0.18)
     return figure

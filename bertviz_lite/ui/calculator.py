@@ -44,7 +44,10 @@ def draw(checkpoint: Checkpoint) -> None:
     try:
         tied = BERTConfig(**dict(zip(_FIELDS, state.get("sizes"), strict=True)))
     except ConfigError as error:
-        st.error(str(error))
+        told = str(error)
+        for field, label in zip(_FIELDS, _LABELS, strict=True):
+            told = told.replace(field, label)
+        st.error(told)
         return
     counts, untied = _count(tied), _count(replace(tied, tie_word_embeddings=False))
     left, right = st.columns(2, gap="large")
@@ -56,7 +59,8 @@ def draw(checkpoint: Checkpoint) -> None:
     st.markdown(
         f"Tying saves {tied.vocab_size:,} × {tied.hidden_size:,} = **{saved:,}** parameters, "
         f"**{saved / untied.total:.1%}** of the untied model; always less than half, since the layers "
-        f"({numbers.short(counts.encoder)} here) are not tied."
+        f"({numbers.short(counts.encoder)} here) are not tied. transformers 5 "
+        f"counts {tied.vocab_size:,} more for an untied model: a second output bias, which nothing reads."
     )
     frame = pd.DataFrame(
         {"part": counts.named().keys(), "tied": counts.named().values(), "untied": untied.named().values()}

@@ -160,9 +160,9 @@ def _parameters(checkpoint: Checkpoint) -> None:
     st.markdown("**Where the parameters are**")
     charts.chart(figures.parameter_bar(named, dark=charts.is_dark()), "parts")
     frame = pd.DataFrame({"part": named.keys(), "parameters": named.values()})
-    frame["share"] = frame["parameters"] / counts.total
+    frame["share (%)"] = frame["parameters"] / counts.total * 100
     number = st.column_config.NumberColumn
-    columns = {"parameters": number(format="localized"), "share": number(format="percent")}
+    columns = {"parameters": number(format="localized"), "share (%)": number(format="%.1f")}
     st.dataframe(frame, hide_index=True, column_config=columns)
     st.markdown(tie_sentence(checkpoint.model))
 

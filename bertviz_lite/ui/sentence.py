@@ -25,11 +25,10 @@ def box(checkpoint: Checkpoint) -> Encoding:
     """
     tokenizer = checkpoint.tokenizer
     st.text_area(
-        "Sentence",
+        "Sentence: type, then press Ctrl+Enter or click elsewhere",
         max_chars=state.MOST_CHARACTERS,
         height=68,
-        placeholder="Type a sentence, then press Ctrl+Enter (⌘+Enter) or click elsewhere",
-        label_visibility="collapsed",
+        placeholder="Type a sentence, or press an example",
         **{**state.keyed("text"), "on_change": _text_changed},
     )
     with st.container(horizontal=True, key="examples", gap="small", vertical_alignment="center"):
@@ -48,7 +47,9 @@ def box(checkpoint: Checkpoint) -> Encoding:
             st.markdown(
                 f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content"
             )
-            st.button("Write it so", key="write_mask", on_click=_set_text, args=(tokenizer, meant))
+            st.button(
+                f"Replace with {tokenizer.mask_token}", key="write_mask", on_click=_set_text, args=(tokenizer, meant)
+            )
     encoding = tokenizer.encode(text).masked(state.get("mask"), tokenizer.mask_token)
     require_fits(checkpoint.model, encoding)
     return encoding

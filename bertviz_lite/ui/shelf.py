@@ -13,7 +13,7 @@ from typing import IO
 import streamlit as st
 import torch
 
-from bertviz_lite.checkpoints import Checkpoint, Source, load
+from bertviz_lite.checkpoints import Checkpoint, Source, load, matters
 from bertviz_lite.checkpoints.limits import max_bytes
 from bertviz_lite.errors import BertvizError, CheckpointError
 from bertviz_lite.model import BERTForMaskedLM
@@ -110,8 +110,8 @@ def trouble() -> str:
     key: str = state.get("model")
     if key not in choices():
         return (
-            "This link was made with a model that its owner had opened. Open the same files on the Checkpoint page to "
-            f"see what they saw; until then you see **{bundled().report.name}**, the bundled model."
+            "This address names a model that was opened in another visit; reloading the page closes it too. Open its "
+            f"files again on the Checkpoint page; until then you see **{bundled().report.name}**, the bundled model."
         )
     try:
         get(key)
@@ -126,7 +126,11 @@ def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
     Raises:
         BertvizError: it does not open; the message says why, and the model in use stays.
     """
-    return keep(load(source, name=name, headless=True))
+    checkpoint = load(source, name=name, headless=True)
+    if checkpoint.report.name == "uploaded model":  # loose files have no name of their own: tell two apart
+        named = f"uploaded model {checkpoint.report.digest[:4]}"
+        checkpoint = replace(checkpoint, report=replace(checkpoint.report, name=named))
+    return keep(checkpoint)
 
 
 def keep(checkpoint: Checkpoint) -> Checkpoint:
@@ -174,6 +178,11 @@ def lacking_files(names: Iterable[str]) -> list[str]:
     return [what for what, endings in needed.items() if not any(name.endswith(endings) for name in lower)]
 
 
+def may_belong(name: str) -> bool:
+    """Whether a file of this name can be a part of a checkpoint, or an archive of one."""
+    return matters(name) or name.lower().endswith(_ENDINGS)
+
+
 def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
     """The files, with config.json and tokenizer of another model where they lack their own."""
     names = {name.lower() for name in files}
@@ -218,6 +227,7 @@ __all__ = [
     "keep",
     "label",
     "lacking_files",
+    "may_belong",
     "open_source",
     "server_models",
     "trouble",

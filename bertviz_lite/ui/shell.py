@@ -36,7 +36,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] { padding: 0.8rem clamp(1rem, 4vw, 4rem) 3rem; max-width: 1400px; margin: 0 auto; }
 [data-testid="stHeader"] { display: none; }
 .st-key-top { border-bottom: 1px solid rgba(128, 128, 128, 0.25); padding-bottom: 0.35rem; }
-.st-key-links { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; }
+.st-key-links { row-gap: 0; }
 .st-key-links a { white-space: nowrap; }
 .st-key-brand p { font-family: "Source Serif", serif; font-size: 1.15rem; font-weight: 600; white-space: nowrap; }
 .st-key-examples { flex-wrap: wrap; row-gap: 0; margin-top: -0.6rem; }
@@ -45,6 +45,7 @@ _STYLE = """
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 @media (max-width: 640px) {
   .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }
+  .st-key-links { column-gap: 0; }
 }
 [data-testid="stHeading"] h2 { padding: 0.2rem 0 0; font-size: 1.75rem; }
 </style>

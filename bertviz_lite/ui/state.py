@@ -93,7 +93,7 @@ SETTINGS: Mapping[str, Setting] = {
     "near": Setting("", lambda value: value[:100]),
     "other": Setting("", lambda value: value[:100]),
     "hide": Setting(False, _flag, _write_flag),
-    "shows": Setting("previous", _one_of("previous", "next", "self", "special", "entropy", "distance")),
+    "shows": Setting("previous", _one_of("previous", "next", "self", "cls", "sep", "entropy", "distance")),
 }
 
 

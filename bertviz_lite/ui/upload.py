@@ -17,12 +17,15 @@ def opener() -> None:
     session = st.session_state
     if told := session.pop("just_opened", None):
         st.success(told)
+    if told := session.pop("just_refused", None):
+        st.error(told)
     files, other = st.columns([3, 2], gap="large")
     with files:
         given = st.file_uploader(
             "Open a checkpoint: one zip or tar, or the files of its folder together",
             accept_multiple_files=True,
             key=f"upload_{session.setdefault('n_uploads', 0)}",
+            help="It lives in this server's memory until you close or reload this page; only you can use it.",
         )
         if given:
             _files({file.name: file for file in given})
@@ -33,6 +36,12 @@ def opener() -> None:
 
 
 def _files(given: Mapping[str, IO[bytes]]) -> None:
+    strangers = [name for name in given if not shelf.may_belong(name)]
+    if strangers:
+        st.warning(f"Not a file of a checkpoint, and left aside: {', '.join(strangers[:5])}.")
+    given = {name: file for name, file in given.items() if name not in strangers}
+    if not given:
+        return
     lacking = shelf.lacking_files(given)
     has_weights = not any("weights" in what for what in lacking)
     if lacking:
@@ -54,8 +63,9 @@ def _open(source: Source, name: str | None) -> None:
         with st.spinner("Reading the checkpoint …"):
             checkpoint = shelf.open_source(source, name=name)
     except BertvizError as error:
-        st.error(f"{error} The model in use is still **{shelf.current().report.name}**.")
-        return
+        session["just_refused"] = f"{error} The model in use is still **{shelf.current().report.name}**."
+        session["n_uploads"] += 1  # an empty box: what was refused must not stand in the way of the next try
+        st.rerun()
     told = f"**{checkpoint.report.name}** is open and serves all pages."
     if not checkpoint.predicts:
         told = (

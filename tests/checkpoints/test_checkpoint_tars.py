@@ -33,6 +33,12 @@ def test_a_tar_opens(ending: str, folder: str, tmp_path: Path, written: list[int
     assert sum(written) == 2 * sum(len(content) for content in FILES.values())
 
 
+@pytest.mark.xfail(reason="a tar is read from where the file stands, a zip and single files from their start")
+def test_an_open_tar_may_be_read_again() -> None:
+    source = {"tiny.tar": BytesIO(tar_of(FILES))}  # an upload box gives the same file at every run of its page
+    assert load(source).report == load(source).report
+
+
 def special(name: str, kind: bytes, **attributes: Any) -> bytes:  # noqa: ANN401
     """A good checkpoint's tar with one member more, of this kind."""
     member = tarfile.TarInfo(name)
@@ -71,8 +77,8 @@ def test_a_bad_tar_is_refused(
 ) -> None:
     (tmp_path / "tiny.tar").write_bytes(make())
     before = set(tmp_path.parent.rglob("*"))
-    for source in (tmp_path / "tiny.tar", {"tiny.tar": BytesIO(make())}):
-        for read in (load, inspect):
+    for read in (load, inspect):
+        for source in (tmp_path / "tiny.tar", {"tiny.tar": BytesIO(make())}):
             with in_time(), pytest.raises(ArchiveError) as caught:
                 read(source)
             assert all(word in str(caught.value) for word in words)

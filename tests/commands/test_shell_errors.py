@@ -124,7 +124,7 @@ def test_a_process_of_its_own_that_succeeds(small: str) -> None:
 def test_a_process_of_its_own_that_fails() -> None:
     done = process("fill", "the [mask]")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode() == "bertviz_lite: Nothing is masked. Did you mean: the [MASK]\n"
+    assert done.stderr.decode() == "bertviz_lite: Nothing is masked. Run again with: the [MASK]\n"
 
 
 def test_a_text_that_is_no_utf8(small: str, capsys: Capsys) -> None:

@@ -118,7 +118,7 @@ def test_loss_in_bits_and_in_one_unmasked_pass(open_page: Open) -> None:
     at = open_page("pages/token_loss.py", unit="bits", measure="unmasked")
     expected = unmasked_loss(CHECKPOINT.model, FIRST, exclude=CHECKPOINT.tokenizer.special_ids)
     assert at.metric[0].value == f"{expected.sum_nats / math.log(2):.2f} bits"
-    assert at.metric[2].label == "exp of the mean"
+    assert at.metric[2].label == "exp of the mean in nats"
     drawn = chart(at, "loss_bars")["data"][0]["y"]
     assert sum(drawn) == pytest.approx(expected.sum_nats / math.log(2), rel=1e-4)
 
@@ -203,7 +203,7 @@ def test_models_are_the_visitors_own(open_page: Open, tiny_zip: bytes) -> None:
     mine = upload(open_page("pages/checkpoint.py"), ("my-bert.zip", tiny_zip))
     theirs = open_page("app.py", model=mine.query_params["model"])
     assert "english-mini" in theirs.get("popover")[0].proto.popover.label
-    assert "its owner" in theirs.info[0].value
+    assert "another visit" in theirs.info[0].value
 
 
 @pytest.mark.parametrize("page", FILES[:3])
