@@ -6,7 +6,7 @@
 from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence
 from bertviz_lite.checkpoints._folder import Source, matters
 from bertviz_lite.checkpoints._load import inspect, load
-from bertviz_lite.checkpoints._save import saved_zip
+from bertviz_lite.checkpoints._save import file_name, saved_zip
 from bertviz_lite.checkpoints.compare import Comparison, compare
 from bertviz_lite.checkpoints.report import ParameterCounts, Renamed, Report, TensorInfo, Unused
 from bertviz_lite.checkpoints.statistics import Histogram, TensorStatistics, histogram, tensor_statistics
@@ -26,6 +26,7 @@ __all__ = [
     "Unused",
     "compare",
     "count_parameters",
+    "file_name",
     "histogram",
     "inspect",
     "load",

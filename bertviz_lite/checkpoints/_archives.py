@@ -19,6 +19,8 @@ from bertviz_lite.errors import ArchiveError, CheckpointError
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 
+_LONGEST_HEADER = 1 << 16
+
 # Whatever the two packages raise for a damaged file; ValueError and IndexError come from broken headers.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -45,6 +47,23 @@ class _Member:
     is_link: bool
 
 
+class _ShortHeaders(tarfile.TarInfo):
+    """A member whose long name or attributes are bounded: tarfile reads them whole, before anybody can ask."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        is_header = self.type in (
+            tarfile.GNUTYPE_LONGNAME,
+            tarfile.GNUTYPE_LONGLINK,
+            tarfile.XHDTYPE,
+            tarfile.XGLTYPE,
+            tarfile.SOLARIS_XHDTYPE,
+        )
+        if is_header and self.size > _LONGEST_HEADER:
+            raise tarfile.ReadError("a header is too long")
+        member: tarfile.TarInfo = super()._proc_member(tar)  # type: ignore[misc]
+        return member
+
+
 def unpack(file: IO[bytes], name: str, folder: Path, matters: Callable[[str], bool]) -> None:
     """Write the files that matter, all of one folder of the archive, into `folder`.
 
@@ -53,12 +72,13 @@ def unpack(file: IO[bytes], name: str, folder: Path, matters: Callable[[str], bo
         CheckpointError: not one checkpoint, but none or several.
     """
     try:
+        file.seek(0)
         if name.lower().endswith(".zip"):
             with zipfile.ZipFile(file) as archive:
                 _check_packed(archive, file, name)
                 _write([_zip_member(archive, m) for m in archive.infolist() if not m.is_dir()], name, folder, matters)
         else:
-            with tarfile.open(fileobj=file, mode="r:*") as tar:
+            with tarfile.open(fileobj=file, mode="r:*", tarinfo=_ShortHeaders) as tar:
                 _write(_tar_members(tar, name, _length(file)), name, folder, matters)
     except _DAMAGE as error:
         reason = str(error).split("\n")[0][:200]
@@ -86,12 +106,15 @@ def _tar_members(tar: tarfile.TarFile, name: str, packed: int) -> list[_Member]:
     """Listing a tar unpacks it in memory, piece by piece: the limits are watched on the way."""
     members: list[_Member] = []
     total = 0
-    for info in tar:
+    for n, info in enumerate(tar, start=1):
         total += info.size
+        if n > limits.MOST_MEMBERS:
+            raise ArchiveError(f"{name} holds more than {limits.MOST_MEMBERS:,} files; a checkpoint has a few.")
         if total > limits.RATIO_FREE_BYTES and total > limits.MOST_RATIO * packed:
             raise ArchiveError(f"{name} would unpack to over {limits.MOST_RATIO} times its size; no checkpoint does.")
-        if total > limits.max_bytes() or len(members) > limits.MOST_MEMBERS:
-            break  # _check_members says which
+        if total > limits.max_bytes():
+            members.append(_Member(_path(info.name), total, tar.close, False))  # type: ignore[arg-type]
+            break  # _check_members says it
         if not info.isdir():
 
             def content(info: tarfile.TarInfo = info) -> AbstractContextManager[IO[bytes]]:

@@ -82,7 +82,15 @@ class Checkpoint:
         return {name: io.BytesIO(content.encode()) for name, content in contents.items()}
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files."""
+        """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files.
+
+        Raises:
+            CheckpointError: it is an encoder alone, whose random head would be taken for a trained one.
+        """
+        if not self.predicts:
+            raise CheckpointError(
+                f"{self.report.name} has no head of its own to save; its encoder is in its own files."
+            )
         self.model.save_pretrained(folder)
         for name, content in self.tokenizer.to_files().items():
             (Path(folder) / name).write_text(content, encoding="utf-8")

@@ -26,6 +26,7 @@ _EXTRAS = (
     (re.compile(r"bert\.embeddings\.(position|token_type)_ids$"), "a constant, not a weight"),
 )
 _OPTIMISER = re.compile(r"(^|[./])(adam_[mv]|global_step|beta[12]_power|AdamWeightDecayOptimizer[^./]*)([./:]|$)")
+_TENSORFLOW = re.compile(r"\.layer_\d+\.|(\.kernel|\.output_bias|\.output_weights|_embeddings)(:\d+)?$|:\d+$")
 _OLD_NORM = re.compile(r"(?<=LayerNorm\.)(gamma|beta)$")
 _NEW_NORM = {"gamma": "weight", "beta": "bias"}
 _LAYER = re.compile(r"bert\.encoder\.layer\.(\d{1,9})\.")
@@ -90,7 +91,7 @@ def _canonical(name: str) -> tuple[str, list[str], bool]:
     if match := _PREFIX.match(name):
         name = name[match.end() :]
         reasons += dict.fromkeys(_PREFIX_OF.get(part, "a wrapper's prefix") for part in match[0].split(".")[:-1])
-    elif match := _ANY_PREFIX.match(name):
+    if match := _ANY_PREFIX.match(name):
         name = name[match.end() :]
         reasons.append("a wrapper's prefix")
     if name.startswith(_TRUNK):
@@ -107,7 +108,7 @@ def _canonical(name: str) -> tuple[str, list[str], bool]:
 
 def _from_tensorflow(name: str, reasons: list[str]) -> tuple[str, bool]:
     """A name of TensorFlow 1 ("bert/encoder/layer_0/attention/self/query/kernel") in PyTorch's form."""
-    if "/" not in name and not re.search(r"\.layer_\d+\.|\.kernel$|\.output_bias$|\.output_weights$", name):
+    if "/" not in name and not _TENSORFLOW.search(name):
         return name, False
     reasons.append("a name of TensorFlow 1")
     new = re.sub(r":\d+$", "", name).replace("/", ".")

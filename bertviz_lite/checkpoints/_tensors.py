@@ -57,6 +57,7 @@ def read_weights(folder: Folder) -> Weights:
                 "model.safetensors or pytorch_model.bin."
             )
         tensors |= part
+        _require_room(path, sum(t.numel() for t in tensors.values()))  # the parts together
     kinds = {"safetensors" if _is_safetensors(path) else "PyTorch pickle" for path in paths}
     shards = f", {len(paths)} files" if len(paths) > 1 else ""
     return Weights(tuple(path.name for path in paths), " and ".join(sorted(kinds)) + shards, tensors)
@@ -222,10 +223,9 @@ def _is_safetensors(path: Path) -> bool:
     """By its first bytes where they tell, since files get renamed; else by its ending."""
     with path.open("rb") as file:
         start = file.read(9)
-    if start.startswith((b"PK", b"\x80")):
-        return False
-    length = int.from_bytes(start[:8], "little")
-    return path.suffix == ".safetensors" or (start[8:] == b"{" and length < path.stat().st_size)
+    if start[8:] == b"{" and int.from_bytes(start[:8], "little") < path.stat().st_size:
+        return True
+    return path.suffix == ".safetensors" and not start.startswith((b"PK", b"\x80"))
 
 
 def is_opened(dtype: torch.dtype) -> bool:

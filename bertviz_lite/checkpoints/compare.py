@@ -160,7 +160,7 @@ def _ids(checkpoint: Checkpoint) -> dict[str, int]:
 
 def _change(name: str, a: Tensor, b: Tensor) -> TensorChange:
     flat_a, flat_b = a.reshape(-1), b.reshape(-1)
-    moved = flat_b - flat_a
+    moved = torch.where(flat_a.isnan() & flat_b.isnan(), torch.zeros_like(flat_a), flat_b - flat_a)
     norm_a, norm_b, norm_moved = (_dot(t, t) ** 0.5 for t in (flat_a, flat_b, moved))
     return TensorChange(
         name=name,

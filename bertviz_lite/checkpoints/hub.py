@@ -18,6 +18,8 @@ from bertviz_lite.tokenizer import TOKENIZER_FILES
 PREFIX = "hub:"  # in front of a model id where a path could stand too
 
 _ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[\w./-]+))?")
+# Where errors of the network come from that are no OSError; json, since a proxy may answer with a web page.
+_NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "h11", "requests", "urllib3", "huggingface_hub", "json")
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 
 Progress = Callable[[int, int], None]
@@ -55,10 +57,15 @@ def find(name: str) -> HubCheckpoint:
     if match is None:
         raise CheckpointError(f"{name!r} is no model id: write owner/model, or owner/model@revision.")
     hub = _hub()
-    with _explained(match["repo"]):
-        info = hub.HfApi(endpoint=_endpoint()).model_info(
-            match["repo"], revision=match["revision"], files_metadata=True
-        )
+    try:
+        with _explained(match["repo"]):
+            info = hub.HfApi(endpoint=_endpoint()).model_info(
+                match["repo"], revision=match["revision"], files_metadata=True
+            )
+    except CheckpointError:
+        if (cached := _cached(match["repo"], match["revision"])) is not None:
+            return cached
+        raise
     sizes = {sibling.rfilename: sibling.size or 0 for sibling in info.siblings or []}
     wanted = _wanted(list(sizes))
     if not any(file in wanted for file in _WEIGHTS):
@@ -67,6 +74,18 @@ def find(name: str) -> HubCheckpoint:
             f"{', '.join(list(sizes)[:5]) or 'nothing'}."
         )
     return HubCheckpoint(match["repo"], info.sha or match["revision"] or "main", {f: sizes[f] for f in wanted})
+
+
+def _cached(repo: str, revision: str | None) -> HubCheckpoint | None:
+    """What the cache holds of a model, for a server without network."""
+    path = _hub().try_to_load_from_cache(repo, "config.json", revision=revision or "main")
+    if not isinstance(path, str):
+        return None
+    folder = Path(path).parent
+    sizes = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
+    wanted = _wanted(list(sizes))
+    has_weights = any(name in wanted for name in _WEIGHTS)
+    return HubCheckpoint(repo, folder.name, {name: sizes[name] for name in wanted}) if has_weights else None
 
 
 def fetch(found: HubCheckpoint, progress: Progress | None = None) -> Path:
@@ -168,7 +187,7 @@ class _explained:  # noqa: N801 - reads as a phrase where it is used
             told = f"{where} has no model {self.repo}, or it is private and HF_TOKEN is not set on this server."
         elif isinstance(error, errors.HFValidationError):
             told = f"{self.repo!r} is no model id: write owner/model."
-        elif isinstance(error, OSError):
+        elif isinstance(error, OSError) or type(error).__module__.split(".")[0] in _NETWORK:
             told = f"{where} cannot be reached or broke off ({type(error).__name__}). Try again, or upload the files."
         else:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 MAX_GB = "BERTVIZ_MAX_GB"
 
@@ -21,7 +22,8 @@ def max_bytes() -> int:
         gigabytes = float(os.environ.get(MAX_GB, _DEFAULT_GB))
     except ValueError:
         gigabytes = _DEFAULT_GB
-    return int((gigabytes if gigabytes > 0 else _DEFAULT_GB) * 1e9)
+    usable = gigabytes if gigabytes > 0 else _DEFAULT_GB  # NaN is not above 0 either
+    return int(usable * 1e9) if usable < sys.maxsize / 1e9 else sys.maxsize
 
 
 __all__ = [

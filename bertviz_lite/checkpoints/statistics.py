@@ -67,10 +67,14 @@ def tensor_statistics(tensor: Tensor) -> TensorStatistics:
 
 def histogram(tensor: Tensor, bins: int = 80) -> Histogram:
     """Count the finite values of a tensor between its extremes."""
-    flat = tensor.detach().reshape(-1).float()
-    finite = flat[flat.isfinite()]
-    counts, edges = torch.histogram(finite, bins)
-    return Histogram(counts.to(torch.int64).numpy(), edges.double().numpy())
+    flat = tensor.detach().reshape(-1)
+    flat = flat[flat.isfinite()]
+    low, high = (float(extreme) for extreme in flat.aminmax()) if flat.numel() else (0.0, 0.0)
+    edges = np.linspace(low, high, bins + 1) if high > low else np.linspace(low - 0.5, low + 0.5, bins + 1)
+    counts = np.zeros(bins, dtype=np.int64)
+    for chunk in torch.split(flat, _CHUNK):
+        counts += np.histogram(chunk.double().numpy(), edges)[0]
+    return Histogram(counts, edges)
 
 
 __all__ = ["Histogram", "TensorStatistics", "histogram", "tensor_statistics"]

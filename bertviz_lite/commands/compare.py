@@ -26,7 +26,7 @@ def compare(
         return
     screen = console()
     if found.same:
-        screen.print(f"{found.name_a} and {found.name_b} are the same, bit for bit.", highlight=False)
+        screen.print(f"{found.name_a} and {found.name_b} are the same, bit for bit.", highlight=False, markup=False)
         return
     screen.print(_tensors(found))
     for line in found.differences():

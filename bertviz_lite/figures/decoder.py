@@ -28,7 +28,7 @@ def strip(values: Floats, pieces: Sequence[str], *, marked: int | None = None, d
     most = max(float(np.quantile(np.abs(values), _STRONG_QUANTILE)), 1e-6)
     figure = go.Figure(
         go.Heatmap(
-            z=np.round(values, 3),
+            z=values,
             zmid=0,
             zmin=-most,
             zmax=most,
@@ -56,7 +56,7 @@ def logit_histogram(logits: Floats, chosen: float, label: str, *, dark: bool = F
         chosen: the word's logit.
         label: the word.
     """
-    counts, edges = np.histogram(logits, bins=60)
+    counts, edges = np.histogram(logits[np.isfinite(logits)], bins=60)
     figure = go.Figure(
         go.Bar(
             x=(edges[:-1] + edges[1:]) / 2,

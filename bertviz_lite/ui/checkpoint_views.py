@@ -16,6 +16,7 @@ from bertviz_lite.checkpoints import (
     Checkpoint,
     Node,
     Report,
+    file_name,
     histogram,
     module_tree,
     saved_zip,
@@ -86,7 +87,7 @@ def tensors(checkpoint: Checkpoint) -> None:
         charts.chart(figures.by_layer(norms, "norm", dark=charts.is_dark()), "norms")
     st.dataframe(frame, hide_index=True, height=420, column_config=_number_columns(frame))
     st.download_button(
-        "Download as CSV", frame.to_csv(index=False), f"{checkpoint.report.name}-tensors.csv", "text/csv"
+        "Download as CSV", frame.to_csv(index=False), f"{file_name(checkpoint.report.name)}-tensors.csv", "text/csv"
     )
 
 
@@ -122,7 +123,7 @@ def vocabulary(checkpoint: Checkpoint) -> None:
 
 def save(checkpoint: Checkpoint) -> None:
     """The model as a clean folder, the report as JSON, and code that loads it."""
-    name = checkpoint.report.name
+    name = file_name(checkpoint.report.name)
     st.markdown(
         "A clean Hugging Face folder: `model.safetensors` in float32 without aliases, `config.json`, the tokenizer. "
         "transformers opens it, and so does this app."

@@ -1,4 +1,4 @@
-"""Bounds on what opening a hostile file may cost: memory by the process's peak, time by an alarm that ends a hang."""
+"""Bounds on what opening a hostile file may cost: memory at the process's peak, seconds of its processor time."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class GrewTooMuchError(AssertionError):
 
 @contextmanager
 def in_time(seconds: float = _SECONDS) -> Iterator[None]:
-    """End the block after some seconds."""
-    previous = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again: something may swallow the first
+    """End the block after some seconds of processor time, which a busy machine does not shorten."""
+    previous = signal.signal(signal.SIGPROF, _too_long)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 0.2)  # again and again: something may swallow the first
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, previous)
 
 
 @contextmanager

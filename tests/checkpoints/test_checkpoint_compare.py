@@ -122,7 +122,6 @@ def test_the_comparison_as_json(tmp_path: Path) -> None:
     assert read["reshaped"] == read["only_a"] == read["only_b"] == []
 
 
-@pytest.mark.xfail(reason="compare: NaN - NaN is NaN, so a checkpoint with a NaN is not the same as itself")
 def test_a_checkpoint_with_nan_is_the_same_as_itself(tmp_path: Path) -> None:
     tensors = tensors_of()
     tensors[NORM][0] = float("nan")

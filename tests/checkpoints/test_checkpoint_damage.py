@@ -11,7 +11,7 @@ from bounds import HAS_PEAK, in_memory
 from damage import KINDS, Damage, damages, ends_badly, good, other_values
 from small_files import WEIGHTS, files
 
-SEEDS = range(63)  # for each of the 9 files, so 567 mutations
+SEEDS = range(56)  # for each of the 9 files, so 504 mutations
 
 
 @pytest.mark.parametrize("file", good())
@@ -21,7 +21,7 @@ def test_damaged_bytes_end_in_a_model_or_an_error_of_ours(file: str) -> None:
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "tokenizer_config.json"])
 def test_other_values_end_in_a_model_or_an_error_of_ours(file: str) -> None:
-    assert_ends_well(other_values(file, range(40)))
+    assert_ends_well(other_values(file, range(30)))
 
 
 def assert_ends_well(run: Iterable[Damage]) -> None:

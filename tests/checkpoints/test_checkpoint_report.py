@@ -140,7 +140,6 @@ def test_a_config_with_nan_still_makes_a_report_in_json(tmp_path: Path) -> None:
     json_of(put(tmp_path, files(config={"note": float("nan")})))
 
 
-@pytest.mark.xfail(reason="a first byte of 0x80 is taken for a pickle's; it is the length of the header")
 def test_safetensors_are_known_for_what_they_are_whatever_the_length_of_their_header(tmp_path: Path) -> None:
     """Lengths are multiples of 8: one file in 32 starts with the byte that pickles start with."""
     for n in range(0, 256, 4):
