@@ -1,6 +1,5 @@
 """Two models on one sentence, and tensor by tensor."""
 
-import pandas as pd
 import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint, Comparison
@@ -32,9 +31,12 @@ def main() -> None:
         encoding_b = b.tokenizer.encode(state.get("text")).masked(state.get("mask"), b.tokenizer.mask_token)
         if encoding_a.mask_positions and encoding_b.mask_positions:
             left, right = st.columns(2, gap="large")
-            for column, checkpoint, encoding in ((left, a, encoding_a), (right, b, encoding_b)):
+            for column, checkpoint, encoding, key in (
+                (left, a, encoding_a, "bars_a"),
+                (right, b, encoding_b, "bars_b"),
+            ):
                 with column:
-                    first_mask(checkpoint, encoding)
+                    first_mask(checkpoint, encoding, key)
         token_by_token(a, b, encoding_a, encoding_b)
         weights(compute.comparison(a, b))
 
@@ -53,13 +55,13 @@ def pick_other(a: Checkpoint) -> Checkpoint:
     return b
 
 
-def first_mask(checkpoint: Checkpoint, encoding: Encoding) -> None:
+def first_mask(checkpoint: Checkpoint, encoding: Encoding, key: str) -> None:
     """What one model expects at the first mask."""
     found = compute.predictions(checkpoint, encoding, K, special=False)
     st.markdown(f"**{checkpoint.report.name}** at the first mask")
     pieces = [checkpoint.tokenizer.piece(i) for i in found.ids[0].tolist()]
     figure = predictions.bars(pieces, found.probs[0].tolist(), dark=charts.is_dark())
-    charts.chart(figure, f"bars_{checkpoint.report.digest[:12]}")
+    charts.chart(figure, key)
 
 
 def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_b: Encoding) -> None:
@@ -98,18 +100,7 @@ def weights(comparison: Comparison) -> None:
         charts.chart(checkpoint_figures.by_layer(by_layer, "change", dark=charts.is_dark()), "changes")
     changed = sum(change.largest_change > 0 for change in comparison.changes)
     st.markdown(f"**{changed} of {len(comparison.changes)}** tensors differ; the most changed first.")
-    frame = pd.DataFrame(
-        [
-            {
-                "tensor": change.name,
-                "shape": " × ".join(f"{n:,}" for n in change.shape),
-                "relative change": change.relative_change,
-                "largest change": change.largest_change,
-                "cosine": change.cosine,
-            }
-            for change in sorted(comparison.changes, key=lambda change: -change.relative_change)
-        ]
-    )
+    frame = checkpoint_views.change_table(comparison)
     st.dataframe(frame, hide_index=True, height=300)
     st.download_button("Download as CSV", frame.to_csv(index=False), "comparison.csv", "text/csv")
     for line in comparison.differences():

@@ -3,6 +3,7 @@
 `load` gives a model that predicts or says in a sentence why not; `inspect` reports in either case.
 """
 
+from bertviz_lite.checkpoints._archives import ARCHIVES
 from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence
 from bertviz_lite.checkpoints._folder import Source, matters
 from bertviz_lite.checkpoints._load import inspect, load
@@ -13,6 +14,7 @@ from bertviz_lite.checkpoints.statistics import Histogram, TensorStatistics, his
 from bertviz_lite.checkpoints.tree import Node, module_tree
 
 __all__ = [
+    "ARCHIVES",
     "Checkpoint",
     "Comparison",
     "Histogram",

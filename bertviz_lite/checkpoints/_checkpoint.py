@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Literal
 
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from bertviz_lite.checkpoints._fit import expected_shapes
@@ -84,14 +85,13 @@ class Checkpoint:
     def save_pretrained(self, folder: str | Path) -> None:
         """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files.
 
-        Raises:
-            CheckpointError: it is an encoder alone, whose random head would be taken for a trained one.
+        Of an encoder alone only the encoder: its random head would be taken for a trained one.
         """
-        if not self.predicts:
-            raise CheckpointError(
-                f"{self.report.name} has no head of its own to save; its encoder is in its own files."
-            )
         self.model.save_pretrained(folder)
+        if not self.predicts:
+            weights = Path(folder) / "model.safetensors"
+            trunk = {name: t.clone() for name, t in load_file(weights).items() if name.startswith("bert.")}
+            save_file(trunk, weights, metadata={"format": "pt"})
         for name, content in self.tokenizer.to_files().items():
             (Path(folder) / name).write_text(content, encoding="utf-8")
 

@@ -77,15 +77,17 @@ def find(name: str) -> HubCheckpoint:
 
 
 def _cached(repo: str, revision: str | None) -> HubCheckpoint | None:
-    """What the cache holds of a model, for a server without network."""
-    path = _hub().try_to_load_from_cache(repo, "config.json", revision=revision or "main")
-    if not isinstance(path, str):
+    """What the cache holds of a model, the newest commit first, for a server without network."""
+    snapshots = Path(_hub().constants.HF_HUB_CACHE) / f"models--{repo.replace('/', '--')}" / "snapshots"
+    if not snapshots.is_dir():
         return None
-    folder = Path(path).parent
-    sizes = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
-    wanted = _wanted(list(sizes))
-    has_weights = any(name in wanted for name in _WEIGHTS)
-    return HubCheckpoint(repo, folder.name, {name: sizes[name] for name in wanted}) if has_weights else None
+    for folder in sorted(snapshots.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True):
+        sizes = {file.name: file.stat().st_size for file in folder.iterdir() if file.is_file()}
+        wanted = _wanted(list(sizes))
+        is_asked = revision is None or folder.name.startswith(revision)
+        if is_asked and any(name in wanted for name in _WEIGHTS):
+            return HubCheckpoint(repo, folder.name, {name: sizes[name] for name in wanted})
+    return None
 
 
 def fetch(found: HubCheckpoint, progress: Progress | None = None) -> Path:

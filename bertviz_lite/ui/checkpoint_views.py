@@ -14,6 +14,7 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import (
     Checkpoint,
+    Comparison,
     Node,
     Report,
     file_name,
@@ -155,6 +156,22 @@ def by_layer(values: Mapping[str, float]) -> dict[str, list[float]]:
     return found
 
 
+def change_table(comparison: Comparison) -> pd.DataFrame:
+    """Every tensor of two models, the most changed first."""
+    return pd.DataFrame(
+        [
+            {
+                "tensor": change.name,
+                "shape": " × ".join(f"{n:,}" for n in change.shape),
+                "relative change": change.relative_change,
+                "largest change": change.largest_change,
+                "cosine": change.cosine,
+            }
+            for change in sorted(comparison.changes, key=lambda change: -change.relative_change)
+        ]
+    )
+
+
 def _parameters(checkpoint: Checkpoint) -> None:
     counts = checkpoint.report.parameters
     named = counts.named()
@@ -229,4 +246,4 @@ def _neighbours(checkpoint: Checkpoint) -> None:
     )
 
 
-__all__ = ["by_layer", "overview", "save", "tensors", "vocabulary"]
+__all__ = ["by_layer", "change_table", "overview", "save", "tensors", "vocabulary"]

@@ -13,7 +13,7 @@ from typing import IO
 import streamlit as st
 import torch
 
-from bertviz_lite.checkpoints import Checkpoint, Source, load, matters
+from bertviz_lite.checkpoints import ARCHIVES, Checkpoint, Source, load, matters
 from bertviz_lite.checkpoints.limits import max_bytes
 from bertviz_lite.errors import BertvizError, CheckpointError
 from bertviz_lite.model import BERTForMaskedLM
@@ -25,7 +25,6 @@ MODELS_DIR = "BERTVIZ_MODELS_DIR"
 _SERVER = "@"  # opens the key of a model that lies in the server's folder
 _BYTES_A_PARAMETER = 4
 _DIGEST_SHOWN = 12
-_ENDINGS = (".zip", ".tar", ".tar.gz", ".tgz")
 
 
 @st.cache_resource(show_spinner="Opening the bundled model …")
@@ -52,16 +51,13 @@ def untrained(_checkpoint: Checkpoint, digest: str) -> Checkpoint:
 
 def server_models() -> dict[str, Path]:
     """Checkpoints in the folder that the server's owner named, by key; nothing outside it, links included."""
-    root = _models_dir()
+    try:
+        root = _models_dir()
+    except CheckpointError:
+        return {}  # `trouble` tells it
     if root is None or not root.is_dir():
         return {}
-    found = {}
-    for path in sorted(root.iterdir()):
-        inside = path.resolve().is_relative_to(root.resolve())
-        is_model = (path / "config.json").is_file() or path.name.lower().endswith(_ENDINGS)
-        if inside and is_model and not path.name.startswith("."):
-            found[_SERVER + path.name] = path
-    return found
+    return {_SERVER + path.name: path for path in sorted(root.iterdir()) if _is_model_inside(path, root)}
 
 
 def choices() -> dict[str, str]:
@@ -107,6 +103,10 @@ def current() -> Checkpoint:
 
 def trouble() -> str:
     """Why the model that the address asks for is not the one in use; empty if all is well."""
+    try:
+        _models_dir()
+    except CheckpointError as error:
+        return str(error)
     key: str = state.get("model")
     if key not in choices():
         return (
@@ -160,7 +160,7 @@ def is_own(key: str) -> bool:
 def lacking_files(names: Iterable[str]) -> list[str]:
     """What is still to be given before a model can be opened; empty for an archive or a complete folder."""
     lower = [name.lower() for name in names]
-    if any(name.endswith(_ENDINGS) for name in lower):
+    if any(name.endswith(ARCHIVES) for name in lower):
         return []
     needed = {
         "config.json": ("config.json",),
@@ -180,7 +180,7 @@ def lacking_files(names: Iterable[str]) -> list[str]:
 
 def may_belong(name: str) -> bool:
     """Whether a file of this name can be a part of a checkpoint, or an archive of one."""
-    return matters(name) or name.lower().endswith(_ENDINGS)
+    return matters(name) or name.lower().endswith(ARCHIVES)
 
 
 def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
@@ -204,9 +204,18 @@ def _models_dir() -> Path | None:
     return Path(named).expanduser() if named else None
 
 
+def _is_model_inside(path: Path, root: Path) -> bool:
+    try:
+        inside = path.resolve().is_relative_to(root.resolve())
+        is_model = (path / "config.json").is_file() or path.name.lower().endswith(ARCHIVES)
+    except (OSError, RuntimeError):  # a link that leads in a circle
+        return False
+    return inside and is_model and not path.name.startswith(".")
+
+
 def _changed(path: Path) -> float:
     files = path.iterdir() if path.is_dir() else [path]
-    return max((file.stat().st_mtime for file in files), default=0.0)
+    return max((file.stat().st_mtime for file in files if file.exists()), default=0.0)
 
 
 def _bytes(checkpoint: Checkpoint) -> int:

@@ -10,22 +10,10 @@ import shutil
 import sys
 from pathlib import Path
 
+import more_models
 import numpy as np
 import pytest
-from more_models import (
-    OUT,
-    PRESETS,
-    WEIGHTS,
-    encoder,
-    members,
-    model_in_use,
-    opened,
-    press,
-    said,
-    server_folder,
-    untied,
-    with_nan,
-)
+from more_models import WEIGHTS, encoder, members, model_in_use, opened, press, said, server_folder, untied, with_nan
 from page_tools import Open, chart, upload
 
 import bertviz_lite
@@ -69,7 +57,7 @@ def test_a_long_text_is_drawn_around_the_token_that_is_followed(open_page: Open)
     assert len(chart(at, "stage_0")["data"][0]["z"]) == 24
 
 
-@pytest.mark.parametrize(("preset", "counts"), PRESETS.items())
+@pytest.mark.parametrize(("preset", "counts"), more_models.PRESETS.items())
 def test_the_calculator_knows_the_published_sizes(preset: str, counts: tuple[str, str], open_page: Open) -> None:
     at = open_page("pages/decoder.py")
     at.button(key=f"preset_{preset}").click().run()
@@ -244,7 +232,7 @@ def test_the_models_of_the_server(models_dir: Path, open_page: Open) -> None:
     assert not [button for button in at.button if button.key == "close_model"], "it is not the visitor's"
 
 
-@pytest.mark.parametrize("key", OUT)
+@pytest.mark.parametrize("key", more_models.OUT)
 def test_no_address_leads_out_of_the_servers_folder(key: str, models_dir: Path, open_page: Open) -> None:
     at = open_page("app.py", model=key)
     assert not at.exception
