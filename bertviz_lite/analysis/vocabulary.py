@@ -37,7 +37,7 @@ def neighbours(model: BERTForMaskedLM, token_id: int, k: int = 10) -> Neighbours
         raise InputError(f"There is no id {token_id}: the vocabulary's go from 0 to {len(rows) - 1}.")
     lengths = rows.norm(dim=-1)
     cosines = rows @ rows[token_id] / (lengths * lengths[token_id]).clamp_min(1e-12)  # (V,)
-    order = cosines.masked_fill(lengths == 0, -2.0)  # below every cosine
+    order = cosines.nan_to_num(-2.0).masked_fill(lengths == 0, -2.0)  # below every cosine
     order[token_id] = -3.0
     best = order.topk(min(k, len(rows) - 1)).indices
     return Neighbours(best.numpy(), cosines[best].numpy())

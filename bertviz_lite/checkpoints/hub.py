@@ -62,7 +62,10 @@ def find(name: str) -> HubCheckpoint:
             info = hub.HfApi(endpoint=_endpoint()).model_info(
                 match["repo"], revision=match["revision"], files_metadata=True
             )
-    except CheckpointError:
+    except CheckpointError as error:
+        refused = (hub.errors.RepositoryNotFoundError, hub.errors.RevisionNotFoundError, hub.errors.HFValidationError)
+        if isinstance(error.__cause__, refused):  # the hub did answer; a gated model is one it does not show
+            raise
         if (cached := _cached(match["repo"], match["revision"])) is not None:
             return cached
         raise

@@ -34,7 +34,7 @@ def draw(checkpoint: Checkpoint) -> None:
     config = checkpoint.config
     own = tuple(getattr(config, field) for field in _FIELDS)
     with st.container(horizontal=True, key="presets", gap="small"):
-        for name, preset in {**PRESETS, checkpoint.report.name: own}.items():
+        for name, preset in {**PRESETS, f"{checkpoint.report.name} (in use)": own}.items():
             st.button(name, key=f"preset_{name}", on_click=state.put, kwargs={"sizes": preset})
     sizes: tuple[int, ...] = state.get("sizes")
     for place, (column, label, most) in enumerate(zip(st.columns(5), _LABELS, _MOST, strict=True)):

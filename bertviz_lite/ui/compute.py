@@ -93,7 +93,7 @@ def near(checkpoint: Checkpoint, token_id: int) -> Neighbours:
 
 def comparison(a: Checkpoint, b: Checkpoint) -> Comparison:
     """Two checkpoints, tensor by tensor."""
-    return _kept(("comparison", a.report.digest, b.report.digest), partial(compare, a, b))
+    return _kept(("comparison", a.report.digest, b.report.digest, a.report.name, b.report.name), partial(compare, a, b))
 
 
 def _pseudo_loss_with_progress(checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]) -> TokenScores:

@@ -34,9 +34,12 @@ def bundled() -> Checkpoint:
 
 
 @st.cache_resource(show_spinner="Opening the model …", max_entries=4)
-def _from_server(name: str, path: Path, changed: float) -> Checkpoint:
-    """A model of the server's folder, read once for all visitors, again when its files change."""
-    return load(path, name=name, headless=True)
+def _from_server(name: str, path: Path, changed: float) -> Checkpoint | BertvizError:
+    """A model of the server's folder, or why it does not open; read once for all visitors, again when files change."""
+    try:
+        return load(path, name=name, headless=True)
+    except BertvizError as error:
+        return error
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -82,7 +85,10 @@ def get(key: str) -> Checkpoint:
         BertvizError: a model of the server's folder does not open.
     """
     if key.startswith(_SERVER) and (path := server_models().get(key)) is not None:
-        return _from_server(path.name, path, _changed(path))
+        found = _from_server(path.name, path, _changed(path))
+        if isinstance(found, BertvizError):
+            raise found
+        return found
     opened: Mapping[str, Checkpoint] = st.session_state.get("shelf", {})
     return opened.get(key) or bundled()
 
@@ -206,7 +212,8 @@ def _models_dir() -> Path | None:
 
 def _is_model_inside(path: Path, root: Path) -> bool:
     try:
-        inside = path.resolve().is_relative_to(root.resolve())
+        files = [path, *path.iterdir()] if path.is_dir() else [path]
+        inside = all(file.resolve().is_relative_to(root.resolve()) for file in files)
         is_model = (path / "config.json").is_file() or path.name.lower().endswith(ARCHIVES)
     except (OSError, RuntimeError):  # a link that leads in a circle
         return False

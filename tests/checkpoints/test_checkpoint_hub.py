@@ -137,9 +137,8 @@ def test_what_the_hub_does_not_give_is_told(name: str, words: tuple[str, ...], s
     assert small_hub.fetched() == []
 
 
-@pytest.mark.xfail(reason="hub.find: _cached stands outside _explained, HFValidationError comes through")
 def test_an_id_that_only_the_package_refuses_is_told(small_hub: SmallHub) -> None:
-    with pytest.raises(CheckpointError, match="owner/-x--y.*model id"):
+    with pytest.raises(CheckpointError, match=r"owner/-x--y.*model id"):
         hub.find("owner/-x--y")
 
 
@@ -191,10 +190,6 @@ def test_offline_is_told_without_asking(small_hub: SmallHub, monkeypatch: pytest
     assert small_hub.asked == []
 
 
-@pytest.mark.xfail(
-    reason="hub._cached looks for refs/main, which fetching by commit never writes: nothing is found offline",
-    strict=True,
-)
 def test_offline_opens_what_is_in_the_cache(small_hub: SmallHub, monkeypatch: pytest.MonkeyPatch) -> None:
     load("hub:owner/tiny")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
