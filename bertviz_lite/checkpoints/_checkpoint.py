@@ -86,14 +86,23 @@ class Checkpoint:
         """Write a clean Hugging Face folder: model.safetensors, config.json and the tokenizer's files.
 
         Of an encoder alone only the encoder: its random head would be taken for a trained one.
+
+        Raises:
+            CheckpointError: the folder cannot be written.
         """
+        try:
+            self._save(Path(folder))
+        except OSError as error:
+            raise CheckpointError(f"{folder} cannot be written ({error.strerror or error}).") from error
+
+    def _save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         if not self.predicts:
-            weights = Path(folder) / "model.safetensors"
+            weights = folder / "model.safetensors"
             trunk = {name: t.clone() for name, t in load_file(weights).items() if name.startswith("bert.")}
             save_file(trunk, weights, metadata={"format": "pt"})
         for name, content in self.tokenizer.to_files().items():
-            (Path(folder) / name).write_text(content, encoding="utf-8")
+            (folder / name).write_text(content, encoding="utf-8")
 
 
 def count_parameters(config: BERTConfig) -> ParameterCounts:

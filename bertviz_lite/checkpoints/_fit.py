@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from bertviz_lite.checkpoints._names import n_layers
+from bertviz_lite.checkpoints._tensors import is_opened
 from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import ConfigError
 from bertviz_lite.model import ALIASES, BERTForMaskedLM
@@ -66,6 +67,12 @@ def fit(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Fit:
         tensors[_WORDS] = tensors[_DECODER]
         notes.append("The file holds the tied matrix as decoder.weight alone; it serves as the word embedding too.")
     inferred = _infer(settled, tensors)
+    asked_layers, found_layers = values.get("num_hidden_layers"), settled.get("num_hidden_layers")
+    if isinstance(asked_layers, int) and isinstance(found_layers, int) and asked_layers > found_layers:
+        notes.append(
+            f"config.json asks for {_short(asked_layers)} layers, the file holds {found_layers}: if the others were "
+            "lost, what it predicts means nothing."
+        )
     settled["tie_word_embeddings"] = _settle_tie(asks_tied, tensors, notes)
     _settle_bias(tensors, notes)
     config = BERTConfig.from_dict(settled)
@@ -136,8 +143,8 @@ def _settle_tie(asked: bool, tensors: dict[str, Tensor], notes: list[str]) -> bo
     words, decoder = tensors.get(_WORDS), tensors.get(_DECODER)
     if decoder is None or words is None or not asked:
         return asked
-    if _same(words, decoder):
-        return True
+    if _same(words, decoder) or not (is_opened(words.dtype) and is_opened(decoder.dtype)):
+        return True  # numbers that cannot be opened are refused by name later
     apart = (
         f"by up to {(words.float() - decoder.float()).nan_to_num().abs().max().item():.3g}"
         if words.shape == decoder.shape
@@ -171,7 +178,7 @@ def _same(a: Tensor, b: Tensor) -> bool:
         return True
     if a.shape != b.shape or not (a.is_floating_point() and b.is_floating_point()):
         return False
-    return torch.equal(a.float().nan_to_num(), b.float().nan_to_num())
+    return torch.allclose(a.float(), b.float(), rtol=0, atol=0, equal_nan=True)
 
 
 __all__ = ["Fit", "expected_shapes", "fit"]

@@ -19,10 +19,7 @@ def convert(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CheckpointError(f"{folder} is there already and not an empty folder; nothing was written.")
     checkpoint = load(source)
-    try:
-        checkpoint.save_pretrained(folder)
-    except OSError as error:
-        raise CheckpointError(f"{folder} cannot be written ({error}).") from error
+    checkpoint.save_pretrained(folder)
     for line in (*checkpoint.report.inferred, *checkpoint.report.notes):
         typer.echo(line)
     typer.echo(f"{folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from bertviz_lite.figures import palette
+from bertviz_lite.figures.checkpoint import value_histogram
 from bertviz_lite.figures.labels import axis_labels, escaped
 
 Floats = NDArray[np.float32]
@@ -57,25 +58,17 @@ def logit_histogram(logits: Floats, chosen: float, label: str, *, dark: bool = F
         label: the word.
     """
     counts, edges = np.histogram(logits[np.isfinite(logits)], bins=60)
-    figure = go.Figure(
-        go.Bar(
-            x=(edges[:-1] + edges[1:]) / 2,
-            y=counts,
-            width=np.diff(edges),
-            marker={"color": palette.stops("probability", dark)[3], "line": {"width": 0}},
-            hovertemplate="%{y:,} pieces have a logit near %{x:.1f}<extra></extra>",
-        )
-    )
-    palette.style(figure, dark, height=190)
+    figure = value_histogram(counts, edges, dark=dark)
+    figure.update_layout(height=190)
+    figure.update_traces(hovertemplate="%{y:,} pieces have a logit near %{x:.1f}<extra></extra>")
     figure.add_vline(
         x=chosen,
         line={"color": palette.stops("probability", dark)[-1], "width": 2},
         annotation={"text": f"{escaped(label)} {chosen:.2f}", "font": {"size": 13}},
         annotation_position="top left",
     )
-    figure.update_xaxes(title="logit", showgrid=False)
+    figure.update_xaxes(title="logit")
     figure.update_yaxes(visible=False)
-    figure.update_layout(bargap=0)
     return figure
 
 

@@ -31,6 +31,7 @@ def go(page: Page, label: str) -> None:
 def type_text(page: Page, text: str) -> None:
     page.locator("textarea").fill(text)
     page.locator("textarea").blur()
+    page.wait_for_function("t => new URLSearchParams(location.search).get('text') === t", arg=text)
     settle(page)
 
 
