@@ -96,16 +96,15 @@ def vocabulary(checkpoint: Checkpoint) -> None:
     """Search the pieces, see the nearest rows of the embedding, list the unused."""
     tokenizer = checkpoint.tokenizer
     lengths = compute.norms(checkpoint)
+    pieces = [*tokenizer.pieces, *[None] * len(lengths)][: len(lengths)]  # padding rows have no piece
     frame = pd.DataFrame(
         {
             "id": np.arange(len(lengths)),
-            "piece": [*tokenizer.pieces, *[None] * len(lengths)][: len(lengths)],
+            "piece": pieces,
             "norm": lengths,
+            "kind": [_kind(i, piece, tokenizer.special_ids) for i, piece in enumerate(pieces)],
         }
     )
-    frame["kind"] = [
-        _kind(i, piece, tokenizer.special_ids) for i, piece in zip(frame["id"], frame["piece"], strict=True)
-    ]
     left, right = st.columns(2, gap="large")
     with left:
         st.text_input("Search pieces", placeholder="a part of a piece, or unused", **state.keyed("search"))

@@ -215,7 +215,8 @@ def _is_model_inside(path: Path, root: Path) -> bool:
         files = [path, *path.iterdir()] if path.is_dir() else [path]
         inside = all(file.resolve().is_relative_to(root.resolve()) for file in files)
         is_model = (path / "config.json").is_file() or path.name.lower().endswith(ARCHIVES)
-    except (OSError, RuntimeError):  # a link that leads in a circle
+        path.name.encode()
+    except (OSError, RuntimeError, UnicodeError):  # a link that leads in a circle, a name that is no text
         return False
     return inside and is_model and not path.name.startswith(".")
 

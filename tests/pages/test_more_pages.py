@@ -242,3 +242,17 @@ def test_a_broken_link_in_the_servers_folder_breaks_no_page(name: str, models_di
 def test_an_option_without_its_folder_is_a_sentence(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["app.py", "--models-dir"])
     assert not open_page("app.py").exception
+
+
+def test_rows_without_a_piece_are_unused(open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vocabulary padded with rows: pandas turns a missing piece into a number."""
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    padded = bertviz_lite.BERTForMaskedLM(bertviz_lite.BERTConfig(vocab_size=30_528, **sizes))
+    padded.save_pretrained(tmp_path / "padded")
+    for name, content in CHECKPOINT.tokenizer.to_files().items():
+        (tmp_path / "padded" / name).write_text(content, encoding="utf-8")
+    monkeypatch.setenv("BERTVIZ_MODELS_DIR", str(tmp_path))
+    at = open_page("pages/checkpoint.py", model="@padded", view="vocabulary", search="unused")
+    assert not at.exception
+    assert at.dataframe[0].value["kind"].unique().tolist() == ["unused"]
+    assert "1,000 are unused" in at.caption[0].value  # 994 of bert-base-uncased and 6 rows of padding
