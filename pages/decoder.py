@@ -72,7 +72,7 @@ def draw_ends(checkpoint: Checkpoint, followed: Stages, word: int) -> None:
         charts.chart(figures.logit_histogram(followed.logits, logit, piece, dark=charts.is_dark()), "logits")
     with right:
         st.markdown(f"→ **softmax** (1 × {size}): they become probabilities")
-        best = [i for i in followed.probs.argsort()[::-1][:7].tolist() if i < len(checkpoint.tokenizer)]
+        best = [i for i in followed.probs.argsort()[::-1].tolist() if i not in checkpoint.excluded_ids][:7]
         pieces = [checkpoint.tokenizer.piece(i) for i in best]
         figure = predictions.bars(pieces, followed.probs[best].tolist(), original=piece, dark=charts.is_dark())
         charts.chart(figure, "probs")

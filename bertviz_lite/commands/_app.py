@@ -53,6 +53,10 @@ def main() -> None:
         sys.exit(app(standalone_mode=False))
     except BertvizError as error:
         told = str(error)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except OSError as error:  # the terminal is gone, the disk is full
+        told = f"The output cannot be written ({error.strerror or error})."
     except TyperException as error:  # a wrong option or argument
         if not error.format_message():  # no command: the help has been shown
             sys.exit(2)

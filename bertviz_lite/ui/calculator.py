@@ -25,7 +25,6 @@ PRESETS = {
 }
 _FIELDS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 _LABELS = ("Vocabulary", "Width", "Layers", "Heads", "Intermediate")
-_MOST = (state.MOST_SIZE, 16_384, 200, 256, 65_536)
 
 
 def draw(checkpoint: Checkpoint) -> None:
@@ -37,7 +36,7 @@ def draw(checkpoint: Checkpoint) -> None:
         for name, preset in {**PRESETS, f"{checkpoint.report.name} (in use)": own}.items():
             st.button(name, key=f"preset_{name}", on_click=state.put, kwargs={"sizes": preset})
     sizes: tuple[int, ...] = state.get("sizes")
-    for place, (column, label, most) in enumerate(zip(st.columns(5), _LABELS, _MOST, strict=True)):
+    for place, (column, label, most) in enumerate(zip(st.columns(5), _LABELS, state.MOST_SIZES, strict=True)):
         key = f"size_{place}"
         st.session_state[key] = min(sizes[place], most)
         column.number_input(label, 1, most, key=key, on_change=_take, args=(place, key))

@@ -24,12 +24,12 @@ def pick_position(encoding: Encoding) -> int:
 def pick_word(checkpoint: Checkpoint, encoding: Encoding, position: int, logits: NDArray[np.float32]) -> int:
     """The word whose logit is worked out: the visitor's choice, else what stood there, else the first choice."""
     tokenizer = checkpoint.tokenizer
-    best = logits.argsort()[::-1][:50].tolist()
+    best = [i for i in logits.argsort()[::-1].tolist() if i not in checkpoint.excluded_ids][:50]
     typed = encoding.typed_ids[position]
     default = typed if typed != encoding.mask_id else best[0]
     asked = tokenizer.id(state.get("piece"))
     chosen = default if asked is None or asked >= len(logits) else asked
-    options = [tokenizer.pieces[i] for i in dict.fromkeys([chosen, default, *best]) if i < len(tokenizer)]
+    options = [tokenizer.pieces[i] for i in dict.fromkeys([chosen, default, *best]) if i not in checkpoint.excluded_ids]
     st.selectbox(
         "Word whose logit is worked out below",
         options,

@@ -81,6 +81,8 @@ def row(
 
 def carried_masks(old: Encoding, new: Encoding, masked: tuple[int, ...]) -> tuple[int, ...]:
     """Numbers of the masked words after an edit: a mask stays on its word while the word itself stays."""
+    if not masked:
+        return ()  # matching two long texts takes seconds
     matcher = SequenceMatcher(
         a=[old.word_text(w) for w in range(old.n_words)],
         b=[new.word_text(w) for w in range(new.n_words)],

@@ -24,6 +24,7 @@ MODELS_DIR = "BERTVIZ_MODELS_DIR"
 
 _SERVER = "@"  # opens the key of a model that lies in the server's folder
 _BYTES_A_PARAMETER = 4
+_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".h5", ".msgpack")
 _DIGEST_SHOWN = 12
 
 
@@ -42,7 +43,7 @@ def _from_server(name: str, path: Path, changed: float) -> Checkpoint | BertvizE
         return error
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(show_spinner=False, max_entries=1, ttl=600)  # it may be a private model's, and as large
 def untrained(_checkpoint: Checkpoint, digest: str) -> Checkpoint:
     """The twin of a checkpoint before its first training step: same network and tokenizer, random weights, seed 0."""
     with torch.random.fork_rng(devices=[]):
@@ -114,6 +115,8 @@ def trouble() -> str:
     except CheckpointError as error:
         return str(error)
     key: str = state.get("model")
+    if key.startswith(_SERVER) and key not in choices():
+        return f"This server has no model called {key.removeprefix(_SERVER)[:80]}; you see **{bundled().report.name}**."
     if key not in choices():
         return (
             "This address names a model that was opened in another visit; reloading the page closes it too. Open its "
@@ -142,18 +145,19 @@ def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
 def keep(checkpoint: Checkpoint) -> Checkpoint:
     """Put a model on the visitor's shelf and use it; what was opened longest ago makes room."""
     key = checkpoint.report.digest[:_DIGEST_SHOWN]
-    opened = {k: c for k, c in st.session_state.get("shelf", {}).items() if k != key}
+    opened: dict[str, Checkpoint] = st.session_state.setdefault("shelf", {})
+    opened.pop(key, None)
     opened[key] = checkpoint
     while len(opened) > 1 and sum(map(_bytes, opened.values())) > max_bytes():
         del opened[next(iter(opened))]
-    st.session_state["shelf"] = opened
     state.put(model=key)
     return checkpoint
 
 
 def close(key: str) -> None:
     """Take a model of this visitor off the shelf and free its memory."""
-    st.session_state["shelf"] = {k: c for k, c in st.session_state.get("shelf", {}).items() if k != key}
+    # In place: Streamlit keeps the old value of a session's entry for a while, and with it the memory.
+    st.session_state.get("shelf", {}).pop(key, None)
     if state.get("model") == key:
         state.put(model="")
 
@@ -165,23 +169,15 @@ def is_own(key: str) -> bool:
 
 def lacking_files(names: Iterable[str]) -> list[str]:
     """What is still to be given before a model can be opened; empty for an archive or a complete folder."""
-    lower = [name.lower() for name in names]
-    if any(name.endswith(ARCHIVES) for name in lower):
+    bases = {name.lower().replace("\\", "/").rsplit("/", 1)[-1] for name in names}
+    if any(base.endswith(ARCHIVES) for base in bases):
         return []
-    needed = {
-        "config.json": ("config.json",),
-        "the weights (model.safetensors or pytorch_model.bin)": (
-            ".safetensors",
-            ".bin",
-            ".pt",
-            ".pth",
-            ".ckpt",
-            ".h5",
-            ".msgpack",
-        ),
-        "the tokenizer (tokenizer.json, or vocab.txt)": ("tokenizer.json", "vocab.txt"),
+    has = {
+        "config.json": "config.json" in bases,
+        "the weights (model.safetensors or pytorch_model.bin)": any(base.endswith(_WEIGHTS) for base in bases),
+        "the tokenizer (tokenizer.json, or vocab.txt)": bool(bases & {"tokenizer.json", "vocab.txt"}),
     }
-    return [what for what, endings in needed.items() if not any(name.endswith(endings) for name in lower)]
+    return [what for what, is_there in has.items() if not is_there]
 
 
 def may_belong(name: str) -> bool:

@@ -16,7 +16,7 @@ from bertviz_lite.bundled import EXAMPLES
 
 MOST_CHARACTERS = 10_000
 CHOSEN, MEAN = "chosen", "mean"  # values of layer, head and the like that are no number
-MOST_SIZE = 1_000_000  # of a size in the calculator
+MOST_SIZES = (1_000_000, 16_384, 200, 256, 65_536)  # of the calculator: a million layers would cost minutes
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _index_or_name(*names: str) -> Callable[[str], int | str]:
 
 def _five_sizes(value: str) -> tuple[int, ...]:
     sizes = tuple(int(part) for part in value.split(","))
-    if len(sizes) != 5 or min(sizes) < 1 or max(sizes) > MOST_SIZE:
+    if len(sizes) != 5 or min(sizes) < 1 or any(n > most for n, most in zip(sizes, MOST_SIZES, strict=True)):
         raise ValueError(value)
     return sizes
 
@@ -100,14 +100,15 @@ SETTINGS: Mapping[str, Setting] = {
 def start(page: str) -> None:
     """Bring state and address together; the first thing a page does.
 
-    On the page where the visitor was, an address that differs from ours is "back" or a link: it wins. On a page
+    On the page where the visitor was, an address that differs from ours is "back" or a link: it wins, unless a widget
+    has just changed the state, for then it is only late (quick clicks outrun the browser's address bar). On a page
     change our state wins, since a link drawn before the last edit carries the old address.
     """
     session = st.session_state
     stays = session.get("page") == page
     session["page"] = page
     given = {name: value for name, value in st.query_params.to_dict().items() if name in SETTINGS}
-    if "state" not in session or (stays and given not in (session.get("address"), address())):
+    if "state" not in session or (stays and address() == session.get("address") and given != address()):
         session["state"] = _read(given)
     write_address()
 
@@ -172,7 +173,7 @@ __all__ = [
     "CHOSEN",
     "MEAN",
     "MOST_CHARACTERS",
-    "MOST_SIZE",
+    "MOST_SIZES",
     "SETTINGS",
     "Setting",
     "address",

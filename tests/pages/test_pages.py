@@ -229,7 +229,8 @@ def test_a_text_too_long_is_told_with_its_limit(open_page: Open, page: str) -> N
 @pytest.mark.parametrize(
     "query",
     [{"k": "many"}, {"k": "0"}, {"mask": "x,1"}, {"mask": "999"}, {"layer": "-3"}, {"unit": "miles"}, {"shows": ""},
-     {"hide": "yes"}, {"model": "0" * 12}, {"nonsense": "1"}],
+     {"hide": "yes"}, {"model": "0" * 12}, {"nonsense": "1"},
+     {"sizes": "1,1,1000000,1,1"}, {"sizes": "3"}],
     ids=str,
 )  # fmt: skip
 @pytest.mark.parametrize("page", FILES)
@@ -237,3 +238,10 @@ def test_a_mistyped_address_opens_the_page_all_the_same(open_page: Open, page: s
     at = open_page(page, **query)
     assert not at.exception
     assert not at.error
+
+
+def test_the_tokenizers_settings_are_no_configuration(open_page: Open) -> None:
+    at = upload(
+        open_page("pages/checkpoint.py"), ("tokenizer_config.json", b"{}"), ("vocab.txt", b"a"), ("a.bin", b"x")
+    )
+    assert "Still needed: config.json." in at.info[0].value
