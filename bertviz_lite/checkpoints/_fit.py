@@ -39,6 +39,7 @@ class Fit:
     Attributes:
         tensors: by the network's names, aliases left out where they say nothing new.
         inferred, notes: what was taken from the tensors, and what else to tell.
+        aliases: names under which the file holds a second time what the network holds once.
         missing: names that the network needs and the file lacks.
         leftover: names that the network has no place for.
         misshaped: a sentence for every tensor whose shape is not the one that the configuration asks for.
@@ -48,6 +49,7 @@ class Fit:
     tensors: Mapping[str, Tensor]
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
+    aliases: tuple[str, ...]
     missing: tuple[str, ...]
     leftover: tuple[str, ...]
     misshaped: tuple[str, ...]
@@ -59,7 +61,7 @@ def fit(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Fit:
     Raises:
         ConfigError: a field that no tensor proves has an impossible value.
     """
-    tensors = dict(tensors)
+    tensors, given = dict(tensors), tensors
     notes: list[str] = []
     settled = dict(values)
     asks_tied = settled.get("tie_word_embeddings") is not False
@@ -82,6 +84,11 @@ def fit(values: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Fit:
     present = {name: tensors[name] for name in needed if name in tensors}
     return Fit(
         config=config,
+        aliases=tuple(
+            alias
+            for alias, own in ALIASES.items()
+            if alias in aliases and alias in given and own in given and _same(given[alias], given[own])
+        ),
         tensors={name: t for name, t in present.items() if name not in aliases},
         inferred=tuple(inferred),
         notes=tuple(notes),

@@ -23,7 +23,7 @@ from bertviz_lite.checkpoints.hub import PREFIX
 from bertviz_lite.checkpoints.report import Report, TensorInfo, Unused
 from bertviz_lite.checkpoints.statistics import tensor_statistics
 from bertviz_lite.errors import CheckpointError, MissingTensorsError, TokenizerError
-from bertviz_lite.model import BERTForMaskedLM
+from bertviz_lite.model import ALIASES, BERTForMaskedLM
 from bertviz_lite.tokenizer import TOKENIZER_FILES, Tokenizer
 
 BUNDLED = Path(__file__).parent.parent / "bundled" / "english-mini"
@@ -163,6 +163,7 @@ def _report(
         missing=fitted.missing,
         unused=names.unused + leftover,
         renamed=names.renamed,
+        aliases=tuple(f"{n} is {ALIASES[n]} under a second name; the network holds it once." for n in fitted.aliases),
         inferred=fitted.inferred,
         notes=fitted.notes + (tokenizer.notes if tokenizer else ()) + _not_finite(fitted.tensors),
     )

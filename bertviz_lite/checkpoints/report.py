@@ -100,6 +100,7 @@ class Report:
         tensors: every tensor of the file that the network uses.
         missing: names of tensors that the network needs and the file lacks.
         unused, renamed: tensors left aside or found under another name, each with its reason.
+        aliases: tensors that the file holds a second time under another name, a sentence each.
         inferred: configuration values that were taken from the tensors, a sentence each.
         notes: what else is worth knowing, a sentence each.
         problems: why no prediction can be made; empty for a checkpoint that opens.
@@ -116,6 +117,7 @@ class Report:
     missing: tuple[str, ...] = ()
     unused: tuple[Unused, ...] = ()
     renamed: tuple[Renamed, ...] = ()
+    aliases: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -134,6 +136,7 @@ class Report:
             "missing": list(self.missing),
             "unused": [asdict(u) for u in self.unused],
             "renamed": [{"from": r.old, "to": r.new, "reason": r.reason} for r in self.renamed],
+            "aliases": list(self.aliases),
             "inferred": list(self.inferred),
             "notes": list(self.notes),
             "problems": list(self.problems),

@@ -56,6 +56,7 @@ def _findings(report: Report) -> dict[str, list[str]]:
         "Missing": list(report.missing),
         "Taken from the tensors": list(report.inferred),
         "Notes": list(report.notes),
+        "Aliases": list(report.aliases),
         "Renamed": [f"{r.old} → {r.new} ({r.reason})" for r in report.renamed],
         "Not used": [f"{u.name} ({u.reason})" for u in report.unused],
     }

@@ -187,7 +187,7 @@ def _parameters(checkpoint: Checkpoint) -> None:
 def _findings(report: Report) -> None:
     st.markdown("**What was read**")
     st.markdown(f"{report.format}: {', '.join(f'`{name}`' for name in report.files)}")
-    for line in (*report.inferred, *report.notes):
+    for line in (*report.inferred, *report.notes, *report.aliases):
         st.markdown(f"- {line}")
     if report.renamed:
         st.markdown(f"- {len(report.renamed)} tensors were renamed:")
@@ -195,7 +195,7 @@ def _findings(report: Report) -> None:
     if report.unused:
         st.markdown(f"- {len(report.unused)} tensors are not used:")
         st.dataframe(pd.DataFrame([{"tensor": u.name, "reason": u.reason} for u in report.unused]), hide_index=True)
-    if not (report.renamed or report.unused or report.inferred or report.notes):
+    if not (report.renamed or report.unused or report.inferred or report.notes or report.aliases):
         st.markdown(
             "- Every tensor of the file has its place in the network; nothing is missing, renamed or left over."
         )

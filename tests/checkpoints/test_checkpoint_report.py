@@ -11,7 +11,9 @@ import safetensors.torch
 import torch
 from opening_cases import EXTRAS, old_norm
 from small_files import (
+    BIAS,
     DECODER,
+    DECODER_BIAS,
     PICKLE,
     SIZES,
     VOCABULARY,
@@ -146,3 +148,12 @@ def test_safetensors_are_known_for_what_they_are_whatever_the_length_of_their_he
         content = safetensors.torch.save(tensors_of(), {"format": "pt", "note": "x" * n})
         report = inspect(put(tmp_path, files() | {WEIGHTS: content}))
         assert report.format == "safetensors", content[:9]
+
+
+def test_aliases_are_told_and_only_where_they_say_nothing_new(tmp_path: Path) -> None:
+    both = tensors_of() | {DECODER: tensors_of()[WORDS], DECODER_BIAS: tensors_of()[BIAS]}
+    told = inspect(put(tmp_path / "one", files(both))).aliases
+    assert [DECODER in told[0], DECODER_BIAS in told[1], len(told)] == [True, True, 2]
+    assert inspect(put(tmp_path / "two", files())).aliases == ()
+    apart = {**both, DECODER_BIAS: tensors_of()[BIAS] + 1}
+    assert len(inspect(put(tmp_path / "three", files(apart))).aliases) == 1
