@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import re
 import warnings
@@ -102,7 +103,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
     try:
         with safe_open(path, framework="pt") as file:
             names = list(file.keys())
-            claimed = sum(_product(file.get_slice(name).get_shape()) for name in names)
+            claimed = sum(math.prod(file.get_slice(name).get_shape()) for name in names)
             _require_room(path, claimed)
             return {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
@@ -122,14 +123,8 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
         reason = str(error).split("\n")[0][:200]
         raise WeightsError(f"{path.name} is damaged or no PyTorch file ({type(error).__name__}: {reason}).") from error
     for _ in range(_MOST_WRAPPERS):
-        inner = (
-            next((content[w] for w in _WRAPPERS if isinstance(content.get(w), dict)), None)
-            if (isinstance(content, dict))
-            else None
-        )
-        if inner is None:
-            break
-        content = inner
+        if isinstance(content, dict):
+            content = next((content[w] for w in _WRAPPERS if isinstance(content.get(w), dict)), content)
     if not isinstance(content, dict):
         raise WeightsError(f"{path.name} holds a {type(content).__name__}, not a dictionary of tensors by name.")
     tensors = {str(name): value for name, value in content.items() if isinstance(value, Tensor)}
@@ -141,10 +136,6 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
 
 def _why_refused(path: Path, told: str) -> str:
     """What torch found, without its advice to read the file carelessly."""
-    found = re.search(r"(?:GLOBAL|class|function|type|instruction|Unsupported)[^\n]{0,120}", told)
-    reason = found[0] if found else ""
-    if "weights_only" in reason:
-        reason = reason.split("weights_only")[0]
     is_object = re.search(r"GLOBAL (\S+)", told)
     if is_object:
         return (
@@ -195,13 +186,6 @@ def _require_room(path: Path, n_values: int) -> None:
             f"{path.name} holds {n_values:,} numbers, {n_values * 4 / 1e9:.1f} GB in float32; the limit here is "
             f"{limits.max_bytes() / 1e9:.1f} GB ({limits.MAX_GB})."
         )
-
-
-def _product(shape: list[int]) -> int:
-    n = 1
-    for size in shape:
-        n *= size
-    return n
 
 
 def _refuse_impostors(path: Path) -> None:

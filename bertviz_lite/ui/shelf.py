@@ -66,11 +66,10 @@ def server_models() -> dict[str, Path]:
 
 def choices() -> dict[str, str]:
     """What can be used, as a label by key; the bundled model has the empty key. Nothing is opened for it."""
-    opened: Mapping[str, Checkpoint] = st.session_state.get("shelf", {})
     return {
         "": label(bundled()),
         **{key: key.removeprefix(_SERVER) for key in server_models()},
-        **{key: label(checkpoint) for key, checkpoint in opened.items()},
+        **{key: label(checkpoint) for key, checkpoint in _opened().items()},
     }
 
 
@@ -90,14 +89,13 @@ def get(key: str) -> Checkpoint:
         if isinstance(found, BertvizError):
             raise found
         return found
-    opened: Mapping[str, Checkpoint] = st.session_state.get("shelf", {})
-    return opened.get(key) or bundled()
+    return _opened().get(key) or bundled()
 
 
 def current_key() -> str:
     """The key of the model in use."""
     key: str = state.get("model")
-    return key if key in choices() and not trouble() else ""
+    return "" if trouble() else key
 
 
 def current() -> Checkpoint:
@@ -145,7 +143,7 @@ def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
 def keep(checkpoint: Checkpoint) -> Checkpoint:
     """Put a model on the visitor's shelf and use it; what was opened longest ago makes room."""
     key = checkpoint.report.digest[:_DIGEST_SHOWN]
-    opened: dict[str, Checkpoint] = st.session_state.setdefault("shelf", {})
+    opened = _opened()
     opened.pop(key, None)
     opened[key] = checkpoint
     while len(opened) > 1 and sum(map(_bytes, opened.values())) > max_bytes():
@@ -157,14 +155,14 @@ def keep(checkpoint: Checkpoint) -> Checkpoint:
 def close(key: str) -> None:
     """Take a model of this visitor off the shelf and free its memory."""
     # In place: Streamlit keeps the old value of a session's entry for a while, and with it the memory.
-    st.session_state.get("shelf", {}).pop(key, None)
+    _opened().pop(key, None)
     if state.get("model") == key:
         state.put(model="")
 
 
 def is_own(key: str) -> bool:
     """Whether the visitor opened it, and so may close it."""
-    return key in st.session_state.get("shelf", {})
+    return key in _opened()
 
 
 def lacking_files(names: Iterable[str]) -> list[str]:
@@ -192,6 +190,12 @@ def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO
     if names & {"tokenizer.json", "vocab.txt"}:
         lent = {name: content for name, content in lent.items() if name == "config.json"}
     return {**{name: content for name, content in lent.items() if name not in names}, **files}
+
+
+def _opened() -> dict[str, Checkpoint]:
+    """What the visitor opened, by key, oldest first; the session's own dictionary, to be changed in place."""
+    opened: dict[str, Checkpoint] = st.session_state.setdefault("shelf", {})
+    return opened
 
 
 def _models_dir() -> Path | None:
