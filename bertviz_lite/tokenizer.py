@@ -299,14 +299,18 @@ def _template(cls: str, cls_id: int, sep: str, sep_id: int) -> TemplateProcessin
 
 
 def _try(backend: tokenizers.Tokenizer) -> None:
-    """Encode once, since a template that names no piece ends in a panic of the package, which is no Exception."""
+    """Encode once: a template that names no piece ends in a panic of the package, which is no Exception."""
     try:
-        backend.encode("")
-        backend.encode("", "")
+        added = backend.encode("").ids + backend.encode("", "").ids
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
         raise TokenizerError(f"The tokenizer cannot encode anything: {str(error)[:200]}.") from error
+    if (unknown := next((i for i in added if backend.id_to_token(i) is None), None)) is not None:
+        raise TokenizerError(
+            f"The tokenizer's post_processor adds id {unknown} to every text, but the vocabulary has no such id: "
+            "tokenizer.json was put together from two models."
+        )
 
 
 def _encodable(text: str) -> str:

@@ -203,6 +203,11 @@ def _problems(fitted: Fit, names: Names, tokenizer: Tokenizer | None) -> list[st
             f"The tokenizer has {len(tokenizer):,} ids, the embedding {first:,} rows: {tokenizer.piece(beyond)!r}, "
             f"id {beyond}, has no row. Tokenizer and weights do not belong together."
         )
+    elif (segment := max(tokenizer.encode("").segment_ids, default=0)) >= fitted.config.type_vocab_size:
+        problems.append(
+            f"The tokenizer's post_processor puts a text into segment {segment}, but the weights have "
+            f"{fitted.config.type_vocab_size} (type_vocab_size). Tokenizer and weights do not belong together."
+        )
     return problems
 
 

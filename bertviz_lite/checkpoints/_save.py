@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import os
 import re
 import tempfile
 import zipfile
@@ -13,13 +13,15 @@ from bertviz_lite.checkpoints._checkpoint import Checkpoint
 
 def saved_zip(checkpoint: Checkpoint) -> bytes:
     """The files of `Checkpoint.save_pretrained` in a zip; stored, since trained weights hardly shrink."""
-    packed = io.BytesIO()
-    with tempfile.TemporaryDirectory(prefix="bertviz-") as folder:
+    with tempfile.TemporaryDirectory(prefix="bertviz-") as place:
+        # On disk until it is whole: in memory the model would stand three times.
+        folder, packed = Path(place, file_name(checkpoint.report.name)), Path(place, "packed.zip")
         checkpoint.save_pretrained(folder)
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-            for path in sorted(Path(folder).iterdir()):
-                archive.write(path, f"{file_name(checkpoint.report.name)}/{path.name}")
-    return packed.getvalue()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED, strict_timestamps=False) as archive:
+            for path in sorted(folder.iterdir()):
+                os.utime(path, (0, 0))  # the same model, the same bytes: Streamlit then keeps one copy
+                archive.write(path, f"{folder.name}/{path.name}")
+        return packed.read_bytes()
 
 
 def file_name(name: str) -> str:

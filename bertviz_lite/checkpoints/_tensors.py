@@ -6,7 +6,7 @@ import json
 import math
 import pickle
 import re
-import warnings
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -114,9 +114,7 @@ def _read_safetensors(path: Path) -> dict[str, Tensor]:
 def _read_pickle(path: Path) -> dict[str, Tensor]:
     _check_zip(path)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns of old formats, which are read all the same
-            content = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise WeightsError(_why_refused(path, str(error))) from error
     except Exception as error:  # a damaged pickle can end in any exception
@@ -197,6 +195,13 @@ def _refuse_impostors(path: Path) -> None:
         raise WeightsError(f"{path.name} cannot be read ({error.strerror}).") from error
     if not start:
         raise WeightsError(f"{path.name} is empty. Copy it again.")
+    if not start.strip(b"\0"):
+        raise WeightsError(f"{path.name} starts with nothing but zeros: it was cut off while copied. Copy it again.")
+    if tarfile.is_tarfile(path):
+        raise WeightsError(
+            f"{path.name} is a tar. If it is a folder, call it .tar; if it is a file of weights from before 2018, load "
+            "it with the torch of its time and save the state_dict as safetensors: reading it could run code."
+        )
     if start.startswith(b"version https://git-lfs"):
         raise WeightsError(f"{path.name} is a Git LFS pointer, not the weights. Run 'git lfs pull' where it came from.")
     if start.lstrip().lower().startswith((b"<!doctype", b"<html")):

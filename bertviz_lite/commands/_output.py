@@ -1,9 +1,11 @@
-"""Where commands print to."""
+"""Where commands print to, and how they print JSON."""
 
 from __future__ import annotations
 
+import json
 import sys
 
+import typer
 from rich.console import Console
 
 _PIPE_WIDTH = 200  # into a file or a pipe: wide enough that no name is cut
@@ -14,4 +16,18 @@ def console() -> Console:
     return Console(width=None if sys.stdout is not None and sys.stdout.isatty() else _PIPE_WIDTH)
 
 
-__all__ = ["console"]
+def bar(share: float, width: int = 24) -> str:
+    """A share of 1 as a bar of up to `width` characters."""
+    return ("█" if _is_unicode() else "#") * round(share * width)
+
+
+def print_json(value: object) -> None:
+    """Print JSON that every reader takes: no NaN, and escapes where the output could not hold the characters."""
+    typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=not _is_unicode(), indent=2))
+
+
+def _is_unicode() -> bool:
+    return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
+
+
+__all__ = ["bar", "console", "print_json"]

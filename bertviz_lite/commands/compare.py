@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Annotated
 
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from bertviz_lite.checkpoints import Comparison, load
 from bertviz_lite.checkpoints import compare as compare_checkpoints
-from bertviz_lite.commands._output import console
+from bertviz_lite.commands._output import console, print_json
 
 
 def compare(
@@ -22,7 +21,7 @@ def compare(
     """Compare two checkpoints: every tensor, the configuration, the vocabulary."""
     found = compare_checkpoints(load(a), load(b))
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, indent=2))
+        print_json(found.to_dict())
         return
     screen = console()
     if found.same:

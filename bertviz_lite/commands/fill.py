@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Annotated
 
 import numpy as np
@@ -13,10 +11,8 @@ from rich.text import Text
 
 from bertviz_lite.analysis import MaskPredictions, top_k
 from bertviz_lite.checkpoints import Checkpoint, load
-from bertviz_lite.commands._output import console
+from bertviz_lite.commands._output import bar, console, print_json
 from bertviz_lite.errors import CheckpointError, TextError
-
-_BAR_WIDTH = 24
 
 
 def fill(
@@ -37,9 +33,7 @@ def fill(
     if not np.isfinite(found.probs).all():
         raise CheckpointError("The model's predictions are NaN: its weights hold NaN or infinite values; see inspect.")
     if as_json:
-        # Escapes where the terminal could not write the characters themselves.
-        plain = "utf" not in (sys.stdout.encoding or "").lower()
-        typer.echo(json.dumps(_as_json(checkpoint, encoding.text, found), ensure_ascii=plain, indent=2))
+        print_json(_as_json(checkpoint, encoding.text, found))
         return
     screen = console()
     for mask in range(len(found.positions)):
@@ -72,9 +66,9 @@ def _table(checkpoint: Checkpoint, found: MaskPredictions, mask: int) -> Table:
     table.add_column("probability", justify="right")
     table.add_column("")
     for rank, (i, p) in enumerate(zip(found.ids[mask], found.probs[mask], strict=True), start=1):
-        bar = Text("█" * round(float(p) * _BAR_WIDTH), style="blue")
+        drawn = Text(bar(float(p)), style="blue")
         table.add_row(
-            str(rank), Text(checkpoint.tokenizer.piece(int(i))), f"{p:.3f}" if p >= 0.001 else f"{p:.1e}", bar
+            str(rank), Text(checkpoint.tokenizer.piece(int(i))), f"{p:.3f}" if p >= 0.001 else f"{p:.1e}", drawn
         )
     return table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -12,7 +11,7 @@ from rich.text import Text
 
 from bertviz_lite.checkpoints import Report
 from bertviz_lite.checkpoints import inspect as inspect_checkpoint
-from bertviz_lite.commands._output import console
+from bertviz_lite.commands._output import console, print_json
 
 
 def inspect(
@@ -24,7 +23,7 @@ def inspect(
     """Show the configuration, the parameters and every tensor of a checkpoint."""
     report = inspect_checkpoint(source)
     if as_json:
-        typer.echo(json.dumps(report.to_dict(), ensure_ascii=False, indent=2))
+        print_json(report.to_dict())
         return
     screen = console()
     screen.print(_summary(report))

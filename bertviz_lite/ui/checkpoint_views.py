@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
+import weakref
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from bertviz_lite.checkpoints import (
     saved_zip,
     tie_sentence,
 )
+from bertviz_lite.errors import CheckpointError
 from bertviz_lite.figures import checkpoint as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.ui import charts, compute, state
@@ -128,8 +131,9 @@ def save(checkpoint: Checkpoint) -> None:
         "A clean Hugging Face folder: `model.safetensors` in float32 without aliases, `config.json`, the tokenizer. "
         "transformers opens it, and so does this app."
     )
+    held = weakref.ref(checkpoint)  # Streamlit keeps what it may have to call, and must not keep a closed model so
     with st.container(horizontal=True):
-        st.download_button("Download the folder (zip)", lambda: saved_zip(checkpoint), f"{name}.zip", "application/zip")
+        st.download_button("Download the folder (zip)", partial(_zipped, held), f"{name}.zip", "application/zip")
         report = json.dumps(checkpoint.report.to_dict(), indent=2, ensure_ascii=False)
         st.download_button("Download the report (JSON)", report, f"{name}-report.json", "application/json")
     st.code(
@@ -143,6 +147,13 @@ import bertviz_lite
 checkpoint = bertviz_lite.load({f"{name}.zip"!r})""",
         language="python",
     )
+
+
+def _zipped(held: weakref.ref[Checkpoint]) -> bytes:
+    checkpoint = held()
+    if checkpoint is None:
+        raise CheckpointError("This model has been closed.")
+    return saved_zip(checkpoint)
 
 
 def by_layer(values: Mapping[str, float]) -> dict[str, list[float]]:

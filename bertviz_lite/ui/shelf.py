@@ -69,7 +69,7 @@ def choices() -> dict[str, str]:
     return {
         "": label(bundled()),
         **{key: key.removeprefix(_SERVER) for key in server_models()},
-        **{key: label(checkpoint) for key, checkpoint in _opened().items()},
+        **{key: label(checkpoint) for key, checkpoint in opened().items()},
     }
 
 
@@ -89,7 +89,7 @@ def get(key: str) -> Checkpoint:
         if isinstance(found, BertvizError):
             raise found
         return found
-    return _opened().get(key) or bundled()
+    return opened().get(key) or bundled()
 
 
 def current_key() -> str:
@@ -143,11 +143,11 @@ def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
 def keep(checkpoint: Checkpoint) -> Checkpoint:
     """Put a model on the visitor's shelf and use it; what was opened longest ago makes room."""
     key = checkpoint.report.digest[:_DIGEST_SHOWN]
-    opened = _opened()
-    opened.pop(key, None)
-    opened[key] = checkpoint
-    while len(opened) > 1 and sum(map(_bytes, opened.values())) > max_bytes():
-        del opened[next(iter(opened))]
+    own = opened()
+    own.pop(key, None)
+    own[key] = checkpoint
+    while len(own) > 1 and sum(map(_bytes, own.values())) > max_bytes():
+        del own[next(iter(own))]
     state.put(model=key)
     return checkpoint
 
@@ -155,14 +155,20 @@ def keep(checkpoint: Checkpoint) -> Checkpoint:
 def close(key: str) -> None:
     """Take a model of this visitor off the shelf and free its memory."""
     # In place: Streamlit keeps the old value of a session's entry for a while, and with it the memory.
-    _opened().pop(key, None)
+    opened().pop(key, None)
     if state.get("model") == key:
         state.put(model="")
 
 
+def opened() -> dict[str, Checkpoint]:
+    """What the visitor opened, by key, oldest first; the session's own dictionary, to be changed in place."""
+    own: dict[str, Checkpoint] = st.session_state.setdefault("shelf", {})
+    return own
+
+
 def is_own(key: str) -> bool:
     """Whether the visitor opened it, and so may close it."""
-    return key in _opened()
+    return key in opened()
 
 
 def lacking_files(names: Iterable[str]) -> list[str]:
@@ -190,12 +196,6 @@ def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO
     if names & {"tokenizer.json", "vocab.txt"}:
         lent = {name: content for name, content in lent.items() if name == "config.json"}
     return {**{name: content for name, content in lent.items() if name not in names}, **files}
-
-
-def _opened() -> dict[str, Checkpoint]:
-    """What the visitor opened, by key, oldest first; the session's own dictionary, to be changed in place."""
-    opened: dict[str, Checkpoint] = st.session_state.setdefault("shelf", {})
-    return opened
 
 
 def _models_dir() -> Path | None:
@@ -246,6 +246,7 @@ __all__ = [
     "lacking_files",
     "may_belong",
     "open_source",
+    "opened",
     "server_models",
     "trouble",
     "untrained",

@@ -10,7 +10,7 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import shelf, state
+from bertviz_lite.ui import shelf, state, visit
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True
     st.set_page_config(page_title=f"{title} · bertviz_lite", layout="wide", initial_sidebar_state="collapsed")
     st.html(_STYLE)
     state.start(file)
+    visit.watch(shelf.opened())
     _top()
     st.header(title, help=more, anchor=False)
     st.markdown(lead)

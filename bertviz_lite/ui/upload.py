@@ -9,7 +9,7 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import Source, hub
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import numbers, shelf, state
+from bertviz_lite.ui import numbers, shelf, state, visit
 
 
 def opener() -> None:
@@ -27,7 +27,9 @@ def opener() -> None:
             key=f"upload_{session.setdefault('n_uploads', 0)}",
             help="It lives in this server's memory until you close or reload this page; only you can use it.",
         )
-        if given:
+        if given and (twice := _first_twice([file.name for file in given])):
+            st.error(f"Two of these files are called {twice}: choose the files of one folder, or one zip of it.")
+        elif given:
             _files({file.name: file for file in given})
     with other:
         _server_choice()
@@ -64,7 +66,7 @@ def _open(source: Source, name: str | None) -> None:
             checkpoint = shelf.open_source(source, name=name)
     except BertvizError as error:
         session["just_refused"] = f"{error} The model in use is still **{shelf.current().report.name}**."
-        session["n_uploads"] += 1  # an empty box: what was refused must not stand in the way of the next try
+        _empty_box()  # what was refused must not stand in the way of the next try
         st.rerun()
     told = f"**{checkpoint.report.name}** is open and serves all pages."
     if not checkpoint.predicts:
@@ -73,9 +75,18 @@ def _open(source: Source, name: str | None) -> None:
             "can be seen, predictions cannot."
         )
     session["just_opened"] = told
-    session["n_uploads"] += 1  # a fresh box: the old one's files are freed
+    _empty_box()
     session.pop("hub_found", None)
     st.rerun()
+
+
+def _empty_box() -> None:
+    visit.free_uploads()
+    st.session_state["n_uploads"] += 1
+
+
+def _first_twice(names: list[str]) -> str:
+    return next((name for name in names if names.count(name) > 1), "")
 
 
 def _hub() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -21,7 +22,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 class Server:
     """`streamlit run app.py` on a free port of this machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
@@ -30,6 +31,7 @@ class Server:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", *options],
             cwd=ROOT,
+            env=os.environ | environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.STDOUT,
         )
@@ -41,6 +43,11 @@ class Server:
                 time.sleep(0.1)
         self.stop()
         raise RuntimeError("the app did not start within a minute")
+
+    def resident_bytes(self) -> int:
+        """The memory that the server holds; of Linux alone."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
     def stop(self) -> None:
         self._process.terminate()

@@ -5,8 +5,10 @@ Add a case by adding a line to a table. Tensors and files are named in the messa
 
 from __future__ import annotations
 
+import io
 import json
 import pickle
+import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -91,6 +93,22 @@ def pickled(content: bytes) -> Callable[[], Mapping[str, bytes]]:
     return lambda: {name: c for name, c in files().items() if name != WEIGHTS} | {PICKLE: content}
 
 
+def post_processed(**changes: Any) -> Callable[[], Mapping[str, bytes]]:  # noqa: ANN401
+    """A tokenizer.json whose template frames a text otherwise."""
+    values = json.loads(saved()["tokenizer.json"])
+    values["post_processor"] |= changes
+    return lambda: files() | {"tokenizer.json": json.dumps(values).encode()}
+
+
+def tar(content: bytes) -> bytes:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("pickle")
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
 def with_weights(*names: str) -> Callable[[], Mapping[str, bytes]]:
     """The checkpoint whose weights lie in these files instead."""
     return lambda: lacking(WEIGHTS)() | dict.fromkeys(names, files()[WEIGHTS])
@@ -129,6 +147,12 @@ TOKENIZERS = (
     Refused("a broken tokenizer.json", beside(tokenizer_json=b"{"), ("tokenizer.json",), TokenizerError),
     Refused("two pieces too many", lambda: files(vocabulary=(*VOCABULARY, "one", "two")),
             ("101", "99", "'one'"), reported=True),
+    Refused("a template with a foreign id", post_processed(special_tokens={
+        "[CLS]": {"id": "[CLS]", "ids": [4711], "tokens": ["[CLS]"]},
+        "[SEP]": {"id": "[SEP]", "ids": [3], "tokens": ["[SEP]"]}}), ("post_processor", "4711"), TokenizerError),
+    Refused("a template with a third segment", post_processed(single=[
+        {"SpecialToken": {"id": "[CLS]", "type_id": 2}}, {"Sequence": {"id": "A", "type_id": 2}}]),
+            ("post_processor", "segment 2"), reported=True),
     Refused("one id too far", lambda: files() | {"tokenizer.json": one_id(150)}, ("150", "99", "far"), reported=True),
 )  # fmt: skip
 
@@ -168,6 +192,9 @@ FILES = (
     Refused("noise for a pickle", pickled(NOISE), (PICKLE, "damaged"), WeightsError),
     Refused("a short safetensors", beside(model_safetensors=b"abc"), (WEIGHTS,), WeightsError),
     Refused("a longer safetensors", lambda: files() | {WEIGHTS: files()[WEIGHTS] + b"x"}, (WEIGHTS,), WeightsError),
+    *(Refused(f"zeros for {w}", lambda w=w: lacking(WEIGHTS)() | {w: bytes(5_000)}, (w, "zeros"), WeightsError)
+      for w in (WEIGHTS, PICKLE)),
+    Refused("a tar for a pickle", pickled(tar(b"storages")), (PICKLE, "is a tar", "safetensors"), WeightsError),
     Refused("a pickle of a list", pickled(packed(list(tensors_of().values()), PICKLE)), (PICKLE, "list"), WeightsError),
     Refused("a pickle of a tensor", pickled(packed(torch.ones(3), PICKLE)), (PICKLE, "Tensor"), WeightsError),
     Refused("a pickle without tensors", pickled(packed({"epoch": 3}, PICKLE)), (PICKLE, "no tensor"), WeightsError),

@@ -13,6 +13,7 @@ from shell_runs import Ran, run, write_checkpoint
 
 import bertviz_lite
 from bertviz_lite.commands import fill as fill_module
+from bertviz_lite.commands._output import bar
 
 ROOT = Path(__file__).parent.parent.parent
 Capsys = pytest.CaptureFixture[str]
@@ -149,3 +150,9 @@ def test_a_terminal_that_knows_few_characters(
     monkeypatch.setattr(sys, "stdout", terminal)
     assert run(capsys, *words, small).status == 0
     assert terminal.buffer.tell() > 0
+
+
+@pytest.mark.parametrize(("encoding", "drawn"), [("ascii", "######"), ("utf-8", "██████")])
+def test_bars_are_drawn_with_what_the_terminal_has(monkeypatch: pytest.MonkeyPatch, encoding: str, drawn: str) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+    assert bar(0.25, 24) == drawn

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
+_STEPS = 200  # of a slow transfer
+_LARGE = 1_000_000  # bytes; smaller files come at once
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -23,6 +26,7 @@ class SmallHub:
         gated, private: model ids whose files, or whose very existence, it does not show.
         page: answer every question about a model with this web page.
         breaks: names of files whose transfer is cut in the middle.
+        seconds: how long the transfer of a file of weights takes.
         asked: (method, path) of every request, in order.
     """
 
@@ -31,6 +35,7 @@ class SmallHub:
     private: set[str] = field(default_factory=set)
     page: bytes = b""
     breaks: set[str] = field(default_factory=set)
+    seconds: float = 0.0
     asked: list[tuple[str, str]] = field(default_factory=list)
     url: str = ""
 
@@ -117,6 +122,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "HEAD":
             return
-        self.wfile.write(body[: len(body) // 2] if cut else body)
+        if self.hub.seconds and len(body) > _LARGE:
+            self._trickle(body)
+        else:
+            self.wfile.write(body[: len(body) // 2] if cut else body)
         if cut:
             self.close_connection = True
+
+    def _trickle(self, body: bytes) -> None:
+        step = -(-len(body) // _STEPS)
+        with suppress(ConnectionError):  # the other side may have had enough
+            for start in range(0, len(body), step):
+                self.wfile.write(body[start : start + step])
+                time.sleep(self.hub.seconds / _STEPS)
