@@ -3,4 +3,16 @@
 Nothing in this room draws or knows a page; a page starts a run and reads what it logs.
 """
 
-__all__: list[str] = []
+from bertviz_lite.training.masking import (
+    KEPT,
+    KINDS,
+    MASKED,
+    NOT_SELECTED,
+    RANDOM,
+    RULES,
+    MaskedBatch,
+    MaskingRule,
+    mask,
+)
+
+__all__ = ["KEPT", "KINDS", "MASKED", "NOT_SELECTED", "RANDOM", "RULES", "MaskedBatch", "MaskingRule", "mask"]
