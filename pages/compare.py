@@ -57,7 +57,7 @@ def pick_other(a: Checkpoint) -> Checkpoint:
 
 def first_mask(checkpoint: Checkpoint, encoding: Encoding, key: str) -> None:
     """What one model expects at the first mask."""
-    found = compute.predictions(checkpoint, encoding, K, special=False)
+    found = compute.predictions(checkpoint, encoding, K, compute.Choice())
     st.markdown(f"**{checkpoint.report.name}** at the first mask")
     pieces = [checkpoint.tokenizer.piece(i) for i in found.ids[0].tolist()]
     figure = predictions.bars(pieces, found.probs[0].tolist(), dark=charts.is_dark())

@@ -3,7 +3,7 @@
 Nothing here draws, reads a file or keeps anything between calls.
 """
 
-from bertviz_lite.analysis._rows import require_fits
+from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
 from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, without
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
@@ -26,6 +26,7 @@ __all__ = [
     "HeadStatistics",
     "MaskPredictions",
     "Neighbours",
+    "Progress",
     "Stages",
     "Strategy",
     "TokenScores",
@@ -43,6 +44,7 @@ __all__ = [
     "neighbours",
     "pseudo_loss",
     "require_fits",
+    "require_numbers",
     "row_norms",
     "slots",
     "spelling",

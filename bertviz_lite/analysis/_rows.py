@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lite.errors import CheckpointError, TextError
@@ -26,9 +28,9 @@ def require_fits(model: BERTForMaskedLM, encoding: Encoding) -> None:
         )
 
 
-def require_numbers(values: Tensor) -> None:
+def require_numbers(values: Tensor | NDArray[np.float32]) -> None:
     """Raise a CheckpointError where a model answered with NaN, which no ranking survives."""
-    if values.isnan().any():
+    if np.isnan(np.asarray(values)).any():
         raise CheckpointError(
             "The model's predictions are NaN: its weights hold NaN or infinite values. Its tensors, in numbers, show "
             "which; open another model to predict."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,7 +43,7 @@ class Contrast:
         return ratios
 
 
-def log_odds(log_probs: NDArray[np.float32]) -> NDArray[np.float32]:
+def log_odds(log_probs: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """ln(p / (1 - p)) from ln p, of any shape; certainty is as large as float32 can tell from 1."""
     below_one = np.minimum(log_probs.astype(np.float64), -np.finfo(np.float32).eps)
     odds: NDArray[np.float32] = (below_one - np.log(-np.expm1(below_one))).astype(np.float32)

@@ -1,12 +1,14 @@
-"""What ships with the package: the model (english-mini/), and sentences to start from (examples.json)."""
+"""What ships with the package: the model (english-mini/), and sentences to start from (examples.json,
+contrasts.json)."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
-__all__ = ["EXAMPLES", "Example"]
+__all__ = ["CONTRASTS", "EXAMPLES", "Contrasted", "Example"]
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,28 @@ class Example:
     masked: tuple[int, ...]
 
 
-def _read() -> tuple[Example, ...]:
-    entries = json.loads((files(__name__) / "examples.json").read_text(encoding="utf-8"))
-    return tuple(Example(entry["label"], entry["text"], tuple(entry["masked"])) for entry in entries)
+@dataclass(frozen=True)
+class Contrasted:
+    """Two sentences to be compared at their masks.
+
+    Attributes:
+        label: its name on a button.
+        kind: what the pair is about: bias, agreement, facts, or an example.
+        first, second: the sentences, in English, each with one [MASK].
+        words: words to compare, separated by commas.
+    """
+
+    label: str
+    kind: str
+    first: str
+    second: str
+    words: str
 
 
-EXAMPLES = _read()
+def _read(name: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = json.loads((files(__name__) / name).read_text(encoding="utf-8"))
+    return entries
+
+
+EXAMPLES = tuple(Example(e["label"], e["text"], tuple(e["masked"])) for e in _read("examples.json"))
+CONTRASTS = tuple(Contrasted(**entry) for entry in _read("contrasts.json"))

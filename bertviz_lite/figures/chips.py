@@ -29,6 +29,7 @@ class Piece:
         masked: whether a mask hides it.
         hidden: the word as it was typed, told to screen readers.
         fixed: a mask that was typed; there is nothing below it to show.
+        unseen: part of a text too long for the model, and not read.
     """
 
     text: str
@@ -37,6 +38,7 @@ class Piece:
     masked: bool = False
     hidden: str = ""
     fixed: bool = False
+    unseen: bool = False
 
 
 def chips(
@@ -72,6 +74,7 @@ def chips(
                     "special": piece.word is None,
                     "hidden": piece.hidden,
                     "fixed": piece.fixed,
+                    "unseen": piece.unseen,
                 }
             )
         words[-1]["pieces"].append(part)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from bertviz_lite.figures import palette
-from bertviz_lite.figures.labels import escaped
+from bertviz_lite.figures.labels import axis_labels, escaped
 
 _ROW_PX = 28
+_LETTER = 0.014  # of the picture's width, roughly: a name that is wider than its bar is left to hovering
 
 
 def bars(
@@ -51,8 +52,58 @@ def bars(
     return figure
 
 
+def costs(
+    words: Sequence[str],
+    pieces: Sequence[Sequence[str]],
+    losses: Sequence[Sequence[float]],
+    *,
+    dark: bool = False,
+) -> go.Figure:
+    """What each word costs, piece by piece: one bar a word, the first word on top; the shorter, the likelier.
+
+    Args:
+        words: N labels.
+        pieces, losses: N sequences of a word's pieces and of -ln p of each, in nats.
+    """
+    figure = go.Figure()
+    steps = palette.stops("loss", dark)
+    totals = [sum(own) for own in losses]
+    longest = max([*totals, 1e-6])
+    for place in range(max(map(len, pieces), default=0)):
+        rows = [row for row, own in enumerate(pieces) if place < len(own)]
+        named = [escaped(pieces[row][place]) for row in rows]
+        colour = steps[(2, 4, 3)[place % 3]]  # neighbours differ; the scale's strength means nothing here
+        figure.add_bar(
+            x=[losses[row][place] for row in rows],
+            y=rows,
+            orientation="h",
+            marker={"color": colour, "line": {"color": palette.page(dark), "width": 1}},
+            text=[
+                name if losses[row][place] / longest > _LETTER * (len(pieces[row][place]) + 1) else ""
+                for row, name in zip(rows, named, strict=True)
+            ],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            constraintext="none",
+            textfont={"color": palette.text_on(colour), "size": 13},
+            customdata=named,
+            hovertemplate="<b>%{customdata}</b><br>%{x:.2f} nats<extra></extra>",
+        )
+    palette.style(figure, dark, height=_ROW_PX * max(len(words), 3) + 56)
+    for row, total in enumerate(totals):
+        figure.add_annotation(x=total, y=row, text=f"{total:.2f}", showarrow=False, xanchor="left", xshift=4)
+    figure.update_xaxes(title="cost (nats)", range=[0, longest * 1.12], showgrid=False, nticks=6)
+    labels = axis_labels(words)
+    figure.update_yaxes(
+        tickvals=list(range(len(words))), ticktext=labels, range=[max(len(words), 3) - 0.4, -0.6], showgrid=False
+    )
+    figure.update_layout(barmode="stack", bargap=0.25)
+    return figure
+
+
 def _digits(prob: float) -> str:
     return f"{prob:.3f}" if prob >= 0.001 else f"{prob:.1e}"
 
 
-__all__ = ["bars"]
+__all__ = ["bars", "costs"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -15,17 +16,28 @@ from numpy.typing import NDArray
 
 from bertviz_lite.analysis import (
     AttentionMaps,
+    Candidates,
+    Case,
+    Contrast,
+    Filling,
     MaskPredictions,
     Neighbours,
+    Progress,
     Stages,
+    Strategy,
     TokenScores,
     attention_maps,
+    continuing_ids,
+    fill,
     neighbours,
     pseudo_loss,
     row_norms,
     top_k,
     unmasked_loss,
+    wrong_case_ids,
 )
+from bertviz_lite.analysis import candidates as score_candidates
+from bertviz_lite.analysis import contrast as contrast_texts
 from bertviz_lite.analysis import stages as follow_stages
 from bertviz_lite.checkpoints import Checkpoint, Comparison, TensorStatistics, compare, tensor_statistics
 from bertviz_lite.tokenizer import Encoding
@@ -36,12 +48,67 @@ Answer = TypeVar("Answer")
 _ANSWER_BYTES = 256 << 20  # over all visitors; the least recently used go first
 
 
-def predictions(checkpoint: Checkpoint, encoding: Encoding, k: int, special: bool) -> MaskPredictions:
-    """The k likeliest pieces at every mask; `special` lets special tokens in."""
-    exclude = _excluded(checkpoint, special)
+@dataclass(frozen=True)
+class Choice:
+    """Which pieces a visitor lets compete at a mask.
+
+    Attributes:
+        special: [UNK], [CLS] and their like too.
+        whole_words: where a mask begins a word, no piece that continues one.
+        case: see `analysis.filters`.
+    """
+
+    special: bool = False
+    whole_words: bool = False
+    case: Case = "any"
+
+    def excluded(self, checkpoint: Checkpoint) -> dict[str, frozenset[int]]:
+        """The ids to leave out, as `top_k` and `fill` take them."""
+        tokenizer = checkpoint.tokenizer
+        return {
+            "exclude": _excluded(checkpoint, self.special) | wrong_case_ids(tokenizer, self.case),
+            "exclude_at_start": continuing_ids(tokenizer) if self.whole_words else frozenset(),
+        }
+
+
+def predictions(checkpoint: Checkpoint, encoding: Encoding, k: int, choice: Choice) -> MaskPredictions:
+    """The k likeliest pieces at every mask."""
     return _kept(
-        ("predictions", checkpoint.report.digest, encoding, k, special),
-        partial(top_k, checkpoint.model, encoding, k, exclude=exclude),
+        ("predictions", checkpoint.report.digest, encoding, k, choice),
+        lambda: top_k(checkpoint.model, encoding, k, **choice.excluded(checkpoint)),
+    )
+
+
+def filling(checkpoint: Checkpoint, encoding: Encoding, strategy: Strategy, beams: int, choice: Choice) -> Filling:
+    """All masks filled together; a progress bar shows where that takes many passes."""
+
+    def ask() -> Filling:
+        with _progress("Filling the masks") as told:
+            more = choice.excluded(checkpoint)
+            return fill(checkpoint.model, encoding, strategy, beams=beams, progress=told, **more)
+
+    return _kept(("filling", checkpoint.report.digest, encoding, strategy, beams, choice), ask)
+
+
+def candidates(checkpoint: Checkpoint, encoding: Encoding, words: tuple[str, ...], slot: int) -> Candidates:
+    """Words scored whole at one masked place; a progress bar shows while they are put in."""
+
+    def ask() -> Candidates:
+        exclude = _excluded(checkpoint, special=False)
+        with _progress("Putting in the words") as told:
+            return score_candidates(
+                checkpoint.model, checkpoint.tokenizer, encoding, words, slot=slot, exclude=exclude, progress=told
+            )
+
+    return _kept(("candidates", checkpoint.report.digest, encoding, words, slot), ask)
+
+
+def contrast(checkpoint: Checkpoint, first: Encoding, second: Encoding, k: int, also: frozenset[int]) -> Contrast:
+    """The same words at the first masked place of two texts."""
+    exclude = _excluded(checkpoint, special=False)
+    return _kept(
+        ("contrast", checkpoint.report.digest, first, second, k, also),
+        lambda: contrast_texts(checkpoint.model, first, second, k, also=also, exclude=exclude),
     )
 
 
@@ -110,6 +177,22 @@ def _pseudo_loss_with_progress(checkpoint: Checkpoint, encoding: Encoding, exclu
         bar.empty()
 
 
+@contextmanager
+def _progress(label: str) -> Iterator[Progress]:
+    """A bar for a long job, which lets others in between its batches."""
+    bar = st.empty()
+
+    def progress(done: int, n: int) -> None:
+        gate().give_way()
+        if done < n:
+            bar.progress(done / n, f"{label}: {done:,} of {n:,}")
+
+    try:
+        yield progress
+    finally:
+        bar.empty()
+
+
 def _excluded(checkpoint: Checkpoint, special: bool) -> frozenset[int]:
     return checkpoint.excluded_ids if special else checkpoint.excluded_ids | checkpoint.tokenizer.special_ids
 
@@ -140,4 +223,17 @@ def _size(answer: object) -> int:
     return 1024 + sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
 
 
-__all__ = ["attention", "comparison", "near", "norms", "predictions", "scores", "stages", "statistics"]
+__all__ = [
+    "Choice",
+    "attention",
+    "candidates",
+    "comparison",
+    "contrast",
+    "filling",
+    "near",
+    "norms",
+    "predictions",
+    "scores",
+    "stages",
+    "statistics",
+]

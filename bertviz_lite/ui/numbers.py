@@ -20,4 +20,16 @@ def probability(p: float) -> str:
     return f"{p:.3f}" if p >= 0.01 else f"{p:.2g}"
 
 
-__all__ = ["NATS_PER_BIT", "probability", "short"]
+def times(ratio: float) -> str:
+    """How many times as likely: 1.3, 41, 12,000, 3e+07."""
+    if ratio >= 1e6:
+        return f"{ratio:.0e}"
+    return f"{ratio:.1f}" if ratio < 9.95 else f"{float(f'{ratio:.2g}'):,.0f}"
+
+
+def nats(value: float) -> str:
+    """A log-probability with a true minus: −5.83."""
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+__all__ = ["NATS_PER_BIT", "nats", "probability", "short", "times"]

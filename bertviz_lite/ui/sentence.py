@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from difflib import SequenceMatcher
 
 import streamlit as st
@@ -17,20 +18,16 @@ from bertviz_lite.ui import charts, shelf, state
 _chips_view = st.components.v2.component("bertviz_lite_chips", html=chips.HTML, css=chips.CSS, js=chips.JS)
 
 
-def box(checkpoint: Checkpoint) -> Encoding:
+def box(checkpoint: Checkpoint, *, may_be_longer: bool = False) -> Encoding:
     """Draw the box and the examples; return the text as the model in use reads it, masked words hidden.
+
+    Args:
+        may_be_longer: the page itself cuts a text that is longer than the model reads.
 
     Raises:
         TextError: the text is longer than the model reads.
     """
-    tokenizer = checkpoint.tokenizer
-    st.text_area(
-        "Sentence: type, then press Ctrl+Enter or click elsewhere",
-        max_chars=state.MOST_CHARACTERS,
-        height=68,
-        placeholder="Type a sentence, or press an example",
-        **{**state.keyed("text"), "on_change": _text_changed},
-    )
+    _area("Sentence: type, then press Ctrl+Enter or click elsewhere", "text", "mask")
     with st.container(horizontal=True, key="examples", gap="small", vertical_alignment="center"):
         st.markdown("Examples", width="content")
         for example in EXAMPLES:
@@ -41,16 +38,23 @@ def box(checkpoint: Checkpoint) -> Encoding:
                 on_click=_use_example,
                 args=(example,),
             )
-    text: str = state.get("text")
-    if (meant := tokenizer.with_mask_token(text)) != text:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content"
-            )
-            st.button(
-                f"Replace with {tokenizer.mask_token}", key="write_mask", on_click=_set_text, args=(tokenizer, meant)
-            )
-    encoding = tokenizer.encode(text).masked(state.get("mask"), tokenizer.mask_token)
+    encoding = _encoded(checkpoint.tokenizer, "text", "mask")
+    if not may_be_longer:
+        require_fits(checkpoint.model, encoding)
+    return encoding
+
+
+def plain_box(checkpoint: Checkpoint, label: str, text: str, mask: str) -> Encoding:
+    """Draw a box alone, for one of two sentences; return its text as `box` does.
+
+    Args:
+        text, mask: the settings that hold the sentence and its masked words.
+
+    Raises:
+        TextError: the text is longer than the model reads.
+    """
+    _area(label, text, mask)
+    encoding = _encoded(checkpoint.tokenizer, text, mask)
     require_fits(checkpoint.model, encoding)
     return encoding
 
@@ -62,6 +66,8 @@ def row(
     strengths: Mapping[int, float] | None = None,
     tips: Mapping[int, str] | None = None,
     clickable: bool = False,
+    mask: str = "mask",
+    unseen: Collection[int] = (),
 ) -> None:
     """Draw the chips of an encoding.
 
@@ -69,12 +75,15 @@ def row(
         scale, strengths: colour the tokens at these positions, strength 0 to 1.
         tips: what hovering a position tells beside its piece.
         clickable: whether a click masks a word or shows it again.
+        mask: the setting that holds the masked words.
+        unseen: positions that the model does not read, where the text is too long for it.
     """
-    pieces = [_piece(encoding, i, (tips or {}).get(i, "")) for i in range(len(encoding))]
+    pieces = [replace(_piece(encoding, i, (tips or {}).get(i, "")), unseen=i in unseen) for i in range(len(encoding))]
+    key = "chips" if mask == "mask" else f"chips_{mask}"
     _chips_view(
-        key="chips",
+        key=key,
         data=chips.chips(pieces, scale=scale, strengths=strengths, clickable=clickable, dark=charts.is_dark()),
-        on_word_change=_toggle_word,
+        on_word_change=lambda: _toggle_word(st.session_state[key].word, mask),
         on_dark_change=lambda: None,
     )
 
@@ -109,23 +118,47 @@ def _piece(encoding: Encoding, i: int, tip: str) -> chips.Piece:
     )
 
 
-def _toggle_word() -> None:
-    word = st.session_state["chips"].word
+def _area(label: str, text: str, mask: str) -> None:
+    keyed = state.keyed(text)
+    st.text_area(
+        label,
+        max_chars=state.MOST_CHARACTERS,
+        height=68,
+        placeholder="Type a sentence, or press an example",
+        key=keyed["key"],
+        on_change=lambda: _set_text(shelf.current().tokenizer, st.session_state[keyed["key"]], text, mask),
+    )
+
+
+def _encoded(tokenizer: Tokenizer, text: str, mask: str) -> Encoding:
+    """The text of a setting, its masked words hidden; other spellings of the mask are offered to be put right."""
+    typed: str = state.get(text)
+    if (meant := tokenizer.with_mask_token(typed)) != typed:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content"
+            )
+            st.button(
+                f"Replace with {tokenizer.mask_token}",
+                key="write_mask" if text == "text" else f"write_mask_{text}",
+                on_click=_set_text,
+                args=(tokenizer, meant, text, mask),
+            )
+    return tokenizer.encode(typed).masked(state.get(mask), tokenizer.mask_token)
+
+
+def _toggle_word(word: int | None, mask: str) -> None:
     if word is not None:
-        state.put(mask=tuple(sorted({int(word)} ^ set(state.get("mask")))))
+        state.put(**{mask: tuple(sorted({int(word)} ^ set(state.get(mask))))})
 
 
-def _text_changed() -> None:
-    _set_text(shelf.current().tokenizer, st.session_state["widget_text"])
-
-
-def _set_text(tokenizer: Tokenizer, text: str) -> None:
-    old, new = tokenizer.encode(state.get("text")), tokenizer.encode(text)
-    state.put(text=text, mask=carried_masks(old, new, state.get("mask")))
+def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str) -> None:
+    old, new = tokenizer.encode(state.get(text)), tokenizer.encode(typed)
+    state.put(**{text: typed, mask: carried_masks(old, new, state.get(mask))})
 
 
 def _use_example(example: Example) -> None:
     state.put(text=example.text, mask=example.masked)
 
 
-__all__ = ["box", "carried_masks", "row"]
+__all__ = ["box", "carried_masks", "plain_box", "row"]

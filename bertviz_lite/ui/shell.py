@@ -39,9 +39,10 @@ _STYLE = """
 .st-key-links { row-gap: 0; }
 .st-key-links a { white-space: nowrap; }
 .st-key-brand p { font-family: "Source Serif", serif; font-size: 1.15rem; font-weight: 600; white-space: nowrap; }
-.st-key-examples { flex-wrap: wrap; row-gap: 0; margin-top: -0.6rem; }
-.st-key-examples p { font-size: 0.9rem; }
-.st-key-examples button { padding: 0.05rem 0.6rem; min-height: 1.7rem; border-radius: 1rem; }
+.st-key-examples, .st-key-pairs { flex-wrap: wrap; row-gap: 0; }
+.st-key-examples { margin-top: -0.6rem; }
+.st-key-examples p, .st-key-pairs p { font-size: 0.9rem; }
+.st-key-examples button, .st-key-pairs button { padding: 0.05rem 0.6rem; min-height: 1.7rem; border-radius: 1rem; }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 @media (max-width: 640px) {
   .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }

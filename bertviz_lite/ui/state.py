@@ -12,10 +12,11 @@ from typing import Any
 
 import streamlit as st
 
-from bertviz_lite.bundled import EXAMPLES
+from bertviz_lite.bundled import CONTRASTS, EXAMPLES
 
 MOST_CHARACTERS = 10_000
 CHOSEN, MEAN = "chosen", "mean"  # values of layer, head and the like that are no number
+WORDS = "milk, water, ice cream, hot chocolate, lemonade, souvenirs"  # one, two and three pieces
 MOST_SIZES = (1_000_000, 16_384, 200, 256, 65_536)  # of the calculator: a million layers would cost minutes
 
 
@@ -80,6 +81,16 @@ SETTINGS: Mapping[str, Setting] = {
     "model": Setting("", str),
     "k": Setting(10, _between(1, 100)),
     "special": Setting(False, _flag, _write_flag),
+    "ask": Setting("each", _one_of("each", "together", "words", "contrast")),
+    "whole": Setting(False, _flag, _write_flag),
+    "case": Setting("any", _one_of("any", "lower", "capital")),
+    "word": Setting("", lambda value: value[:100]),
+    "beams": Setting(8, _between(1, 50)),
+    "words": Setting(WORDS, lambda value: value[:MOST_CHARACTERS]),
+    "slot": Setting(0, _between(0, 9_999)),
+    "second": Setting(CONTRASTS[0].second, lambda value: value[:MOST_CHARACTERS]),
+    "mask2": Setting((), _numbers, _write_numbers),
+    "pair": Setting(CONTRASTS[0].words, lambda value: value[:200]),
     "measure": Setting("pseudo", _one_of("pseudo", "unmasked")),
     "unit": Setting("nats", _one_of("nats", "bits")),
     "layer": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
@@ -175,6 +186,7 @@ __all__ = [
     "MOST_CHARACTERS",
     "MOST_SIZES",
     "SETTINGS",
+    "WORDS",
     "Setting",
     "address",
     "get",

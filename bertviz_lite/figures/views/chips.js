@@ -5,13 +5,15 @@ export function render(root, data, onWord) {
   const document = root.ownerDocument;
   const focused = root.querySelector(".chips :focus")?.dataset.word;
   const row = document.createElement("div");
-  row.className = "chips";
+  row.className = data.words.some((word) => word.unseen) ? "chips long" : "chips";
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", data.label);
   for (const word of data.words) row.append(chip(document, word, data.clickable ? onWord : null));
   const old = root.querySelector(".chips");
   if (old) old.replaceWith(row);
   else root.append(row);
+  // A long text scrolls: a new row shows its first mask, a redrawn one stays where it was.
+  row.scrollTop = old ? old.scrollTop : (row.querySelector(".masked")?.offsetTop ?? 0) - row.offsetTop - 40;
   // A redrawn row must not take the keyboard away from the word that was just pressed.
   if (focused !== undefined) row.querySelector(`[data-word="${focused}"]`)?.focus();
 }
@@ -19,7 +21,7 @@ export function render(root, data, onWord) {
 function chip(document, word, onWord) {
   const presses = onWord !== null && word.id !== null && !word.fixed;
   const element = document.createElement(presses ? "button" : "span");
-  element.className = ["chip", word.special && "special", word.masked && "masked", presses && "presses"]
+  element.className = ["chip", word.special && "special", word.masked && "masked", word.unseen && "unseen", presses && "presses"]
     .filter(Boolean).join(" ");
   if (word.id !== null) element.dataset.word = String(word.id);
   if (presses) {
