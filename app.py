@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import contrast_view, fill_views, sentence, shell, state
+from bertviz_lite.ui import contrast_view, fill_views, sentence, shell, sight, state, words_view
 
 LEAD = (
     "The model never sees a masked word: it reads the rest and spreads its belief over its whole vocabulary. "
@@ -21,7 +21,7 @@ MORE = (
     "compare words of one length first.\n\n"
     "**Two sentences**: log-odds are ln(p / (1 − p)); their difference is the log-odds ratio."
 )
-VIEWS = {"each": fill_views.each, "together": fill_views.together, "words": fill_views.own_words}
+VIEWS = {"each": fill_views.each, "together": fill_views.together, "words": words_view.draw}
 LABELS = {
     "each": "Each mask alone",
     "together": "All masks together",
@@ -45,9 +45,9 @@ def main() -> None:
             contrast_view.draw(checkpoint)
             return
         whole = sentence.box(checkpoint, may_be_longer=True)
-        seen = fill_views.in_sight(checkpoint, whole)
+        seen = sight.in_sight(checkpoint, whole)
         sentence.row(whole, clickable=True, unseen=seen.left_out)
-        fill_views.tell_window(whole, seen)
+        sight.tell_window(whole, seen)
         if not whole.mask_positions:
             st.info("Nothing is masked yet: click a word above, or write `[MASK]` where a word should be guessed.")
             return

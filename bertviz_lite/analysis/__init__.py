@@ -11,7 +11,7 @@ from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_lo
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, is_cased, wrong_case_ids
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
-from bertviz_lite.analysis.predictions import MaskPredictions, slots, top_k
+from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
 from bertviz_lite.analysis.scoring import TokenScores, pseudo_loss, unmasked_loss
 from bertviz_lite.analysis.vocabulary import Neighbours, neighbours, row_norms
 from bertviz_lite.analysis.window import Window, window
@@ -45,6 +45,7 @@ __all__ = [
     "pseudo_loss",
     "require_fits",
     "require_numbers",
+    "require_slot",
     "row_norms",
     "slots",
     "spelling",

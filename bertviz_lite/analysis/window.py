@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from bertviz_lite.analysis.predictions import slots
 from bertviz_lite.errors import TextError
 from bertviz_lite.tokenizer import Encoding
 
@@ -31,6 +32,10 @@ class Window:
     def left_out(self) -> frozenset[int]:
         """Positions in the whole text that the model does not read."""
         return frozenset(range(self.n_tokens)) - set(self.kept)
+
+    def slot_at(self, position: int) -> int:
+        """Which masked place of `encoding` begins at a position of the whole text; see `slots`."""
+        return [self.kept[positions[0]] for positions in slots(self.encoding)].index(position)
 
 
 def window(encoding: Encoding, limit: int, *, at: int | None = None, room: int = 0) -> Window:

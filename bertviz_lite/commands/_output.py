@@ -1,12 +1,15 @@
-"""Where commands print to, and how they print JSON."""
+"""Where commands print to, how they print JSON, and how they tell of a long job."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
 _PIPE_WIDTH = 200  # into a file or a pipe: wide enough that no name is cut
 
@@ -26,8 +29,17 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=not _is_unicode(), indent=2))
 
 
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr, gone when done; nothing where stderr is no terminal."""
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as shown:
+        task = shown.add_task(label)
+        yield lambda done, n: shown.update(task, completed=done, total=n)
+
+
 def _is_unicode() -> bool:
     return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
 
 
-__all__ = ["bar", "console", "print_json"]
+__all__ = ["bar", "console", "print_json", "progress"]

@@ -17,8 +17,10 @@ from bertviz_lite.ui import (
     sentence,
     shelf,
     shell,
+    sight,
     state,
     upload,
+    words_view,
 )
 
 __all__ = [
@@ -35,6 +37,8 @@ __all__ = [
     "sentence",
     "shelf",
     "shell",
+    "sight",
     "state",
     "upload",
+    "words_view",
 ]

@@ -11,7 +11,7 @@ from bertviz_lite.bundled import CONTRASTS, Contrasted
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import contrast as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, numbers, sentence, state
+from bertviz_lite.ui import charts, compute, fill_tables, numbers, sentence, state
 
 _COMPARED = 50  # likeliest pieces of each sentence
 _NAMED = 7  # at either end carry their name
@@ -31,32 +31,7 @@ def draw(checkpoint: Checkpoint) -> None:
         if not encoding.mask_positions:
             st.info(f"Nothing is masked in sentence {name}: click a word of it, or write `[MASK]`.")
             return
-    pair = tuple(dict.fromkeys(word for part in state.get("pair").split(",") if (word := part.strip())))
-    spelled = [spelling(checkpoint.tokenizer, word) for word in pair]
-    also = frozenset(ids[0] for ids in spelled if len(ids) == 1)
-    found = compute.contrast(checkpoint, first, second, _COMPARED, also)
-    n = len(found.ids)  # the words that favour A most stand first, those that favour B most last
-    ends = [i for i in range(n) if found.log_odds_ratios[i] > 0][:_NAMED]
-    ends += [i for i in range(n) if found.log_odds_ratios[i] < 0][-_NAMED:]
-    pieces = [checkpoint.tokenizer.piece(i) for i in found.ids.tolist()]
-    picture, list_of = st.columns([3, 2], gap="large")
-    with picture:
-        st.markdown(
-            "Each point is a word; off the diagonal, one sentence makes it likelier: **amber** in A, **blue** in B."
-        )
-        asked = [i for i in range(n) if found.ids[i] in also]
-        far = sorted(ends, key=lambda i: -abs(found.log_odds_ratios[i]))
-        figure = figures.scatter(pieces, found.log_probs, found.log_odds_ratios, [*asked, *far], dark=charts.is_dark())
-        charts.chart(figure, "scatter")
-    with list_of:
-        st.markdown("The words that differ most: log-odds in A less those in B")
-        ratios = found.log_odds_ratios[ends].tolist()
-        charts.chart(figures.differences([pieces[i] for i in ends], ratios, dark=charts.is_dark()), "differences")
-        _odds(checkpoint, first, second, pair)
-        with st.expander("All numbers"):
-            frame = table(checkpoint, found)
-            st.dataframe(frame, hide_index=True, height=300)
-            st.download_button("Download as CSV", frame.to_csv(index=False), "two-sentences.csv", "text/csv")
+    _compare(checkpoint, first, second)
 
 
 def table(checkpoint: Checkpoint, found: Contrast) -> pd.DataFrame:
@@ -90,9 +65,43 @@ def _use(preset: Contrasted) -> None:
     state.put(text=preset.first, mask=(), second=preset.second, mask2=(), pair=preset.words)
 
 
+def _compare(checkpoint: Checkpoint, first: Encoding, second: Encoding) -> None:
+    picture, list_of = st.columns([3, 2], gap="large")
+    with list_of:
+        differences = st.container()
+        st.text_input("Words to compare, with commas between them", **state.keyed("pair"))
+    pair = tuple(dict.fromkeys(word for part in state.get("pair").split(",") if (word := part.strip())))
+    spelled = [spelling(checkpoint.tokenizer, word) for word in pair]
+    also = frozenset(ids[0] for ids in spelled if len(ids) == 1)
+    found = compute.contrast(checkpoint, first, second, _COMPARED, also)
+    ends = _ends(found)
+    pieces = [checkpoint.tokenizer.piece(i) for i in found.ids.tolist()]
+    with picture:
+        st.markdown(
+            "Each point is a word; off the diagonal, one sentence makes it likelier: **amber** in A, **blue** in B."
+        )
+        asked = [i for i, piece in enumerate(found.ids.tolist()) if piece in also]
+        far = sorted(ends, key=lambda i: -abs(found.log_odds_ratios[i]))
+        figure = figures.scatter(pieces, found.log_probs, found.log_odds_ratios, [*asked, *far], dark=charts.is_dark())
+        charts.chart(figure, "scatter")
+    with differences:
+        st.markdown("The words that differ most: log-odds in A less those in B")
+        ratios = found.log_odds_ratios[ends].tolist()
+        charts.chart(figures.differences([pieces[i] for i in ends], ratios, dark=charts.is_dark()), "differences")
+    with list_of:
+        _odds(checkpoint, first, second, pair)
+        fill_tables.fold(table(checkpoint, found), "two-sentences")
+
+
+def _ends(found: Contrast) -> list[int]:
+    """The words that favour A most, then those that favour B most, the strongest last."""
+    ratios = found.log_odds_ratios.tolist()
+    favour_a = [i for i, ratio in enumerate(ratios) if ratio > 0][:_NAMED]
+    return favour_a + [i for i, ratio in enumerate(ratios) if ratio < 0][-_NAMED:]
+
+
 def _odds(checkpoint: Checkpoint, first: Encoding, second: Encoding, pair: tuple[str, ...]) -> None:
     """The words asked for, of any number of pieces, in both sentences; two of them against each other."""
-    st.text_input("Words to compare, with commas between them", **state.keyed("pair"))
     if not pair:
         return
     found = [compute.candidates(checkpoint, encoding, pair, 0) for encoding in (first, second)]
@@ -104,11 +113,12 @@ def _odds(checkpoint: Checkpoint, first: Encoding, second: Encoding, pair: tuple
         told = (
             (a, b, numbers.nats(float(odds[0, i] - odds[1, i]))) if not found[0].unknown[i] else ("[UNK]", "[UNK]", "–")
         )
-        lines.append(f"| {word} | {' | '.join(told)} |")
+        lines.append(f"| {sentence.plain(word)} | {' | '.join(told)} |")
     st.markdown("\n".join(lines))
     if len(pair) == 2 and not found[0].unknown.any():
+        named = [sentence.plain(word) for word in pair]
         in_a, in_b = (numbers.nats(float(odd)) for odd in joint[:, 0] - joint[:, 1])
-        st.markdown(f"Log-odds of {pair[0]} against {pair[1]}: **{in_a}** in A, **{in_b}** in B.")
+        st.markdown(f"Log-odds of {named[0]} against {named[1]}: **{in_a}** in A, **{in_b}** in B.")
 
 
 __all__ = ["draw", "table"]

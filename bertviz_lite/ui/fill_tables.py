@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 from numpy.typing import NDArray
 
 from bertviz_lite.analysis import Candidates, Filling, MaskPredictions, Strategy
@@ -97,4 +98,11 @@ def joined(checkpoint: Checkpoint, encoding: Encoding, ids: NDArray[np.int64]) -
     return told
 
 
-__all__ = ["candidate_table", "joined", "prediction_table", "sequence_table", "strategy_table"]
+def fold(frame: pd.DataFrame, name: str) -> None:
+    """A table behind a fold, with a download."""
+    with st.expander("All numbers"):
+        st.dataframe(frame, hide_index=True, height=min(38 + 35 * len(frame), 420))
+        st.download_button("Download as CSV", frame.to_csv(index=False), f"{name}.csv", "text/csv")
+
+
+__all__ = ["candidate_table", "fold", "joined", "prediction_table", "sequence_table", "strategy_table"]

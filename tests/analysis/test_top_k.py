@@ -104,8 +104,15 @@ def test_originals_of_a_hidden_word_a_typed_mask_and_an_unknown(model: BERTForMa
 def test_a_model_that_knows_nothing_has_entropy_ln_v() -> None:
     found = top_k(guesser(11 * [1 / 11]), TOKENIZER.encode("a c").masked({0}), 4)
     assert_allclose(found.entropy_nats, [math.log(11)], rtol=1e-6)
+    assert_allclose(found.perplexity, [11], rtol=1e-6)
     assert_allclose(found.probs, [4 * [1 / 11]], rtol=1e-6)
     assert found.original_ranks.tolist() == [1]  # equals share the better rank
+
+
+def test_a_piece_that_is_impossible_leaves_the_entropy_a_number() -> None:
+    found = top_k(guesser([*10 * [0.1], 0.0, 0.0]), TOKENIZER.encode("[MASK]"), 12)
+    assert_allclose(found.entropy_nats, [math.log(10)], rtol=1e-6)
+    assert_allclose(np.sort(found.probs), [[0, 0, *10 * [0.1]]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("k", [0, -1])

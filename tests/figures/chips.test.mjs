@@ -195,6 +195,35 @@ test("drawing again takes no keyboard from elsewhere, and bears a word that went
   assert.equal(root.ownerDocument.activeElement, null);
 });
 
+const LONG = WORDS.map((word) => ({ ...word, unseen: word.id === 0 }));
+
+test("what the model does not read says so by its class, and makes the row long", () => {
+  render(root, data({ words: LONG }), onWord);
+  assert.deepEqual(chips().map((chip) => chip.classList.contains("unseen")), [false, true, false, false, false]);
+  assert.ok(root.querySelector(".chips").classList.contains("long"));
+  render(root, data(), onWord);
+  assert.ok(!root.querySelector(".chips").classList.contains("long"));
+});
+
+test("a long row opens at its first mask, and keeps its place when drawn again", () => {
+  const offset = Object.getOwnPropertyDescriptor(FakeElement.prototype, "offsetTop");
+  Object.defineProperty(FakeElement.prototype, "offsetTop", {
+    configurable: true,
+    get() { return this.classList.contains("masked") ? 400 : 100; },
+  });
+  try {
+    render(root, data({ words: LONG }), onWord);
+    const first = root.querySelector(".chips");
+    assert.ok(first.scrollTop > 200 && first.scrollTop < 300, "the mask is below the upper edge");
+    first.scrollTop = 77;
+    render(root, data({ words: LONG }), onWord);
+    assert.equal(root.querySelector(".chips").scrollTop, 77);
+  } finally {
+    delete FakeElement.prototype.offsetTop;
+    if (offset) Object.defineProperty(FakeElement.prototype, "offsetTop", offset);
+  }
+});
+
 test("nothing typed draws an empty row", () => {
   render(root, data({ words: [] }), onWord);
   assert.equal(root.querySelectorAll(".chips").length, 1);

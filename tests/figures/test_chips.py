@@ -65,6 +65,11 @@ def test_what_a_chip_says_of_its_word(name: str, expected: list[object]) -> None
     assert [w[name] for w in words()] == expected
 
 
+def test_a_word_that_is_not_read_says_so() -> None:
+    found = chips.chips([Piece("a", word=0, unseen=True), Piece("b", word=1)])["words"]
+    assert [w["unseen"] for w in found] == [True, False]
+
+
 def test_special_tokens_side_by_side_have_a_chip_each() -> None:
     found = chips.chips([Piece("[CLS]"), Piece("[SEP]"), Piece("a", word=0), Piece("[SEP]")])["words"]
     assert [[p["text"] for p in w["pieces"]] for w in found] == [["[CLS]"], ["[SEP]"], ["a"], ["[SEP]"]]
@@ -117,7 +122,7 @@ def test_data_is_json_with_text_as_it_was_typed() -> None:
 def test_the_three_files_of_the_view_belong_together() -> None:
     assert 'class="chips-root"' in chips.HTML
     assert '".chips-root"' in chips.JS
-    drawn = set(re.findall(r'"(chips?|special|masked|presses|piece|pending)"', chips.JS))
+    drawn = set(re.findall(r'[" ](chips?|long|special|masked|unseen|presses|piece|pending)"', chips.JS))
     assert {"chips", "chip", "special", "masked", "presses", "piece", "pending"} <= drawn
     styled = set(re.findall(r"\.([a-z-]+)", re.sub(r"\{[^}]*\}", "", chips.CSS)))
     assert styled <= drawn, "a rule for a class that is never drawn"

@@ -10,10 +10,12 @@ export function render(root, data, onWord) {
   row.setAttribute("aria-label", data.label);
   for (const word of data.words) row.append(chip(document, word, data.clickable ? onWord : null));
   const old = root.querySelector(".chips");
+  const scrolled = old?.scrollTop; // lost once the old row is gone
   if (old) old.replaceWith(row);
   else root.append(row);
-  // A long text scrolls: a new row shows its first mask, a redrawn one stays where it was.
-  row.scrollTop = old ? old.scrollTop : (row.querySelector(".masked")?.offsetTop ?? 0) - row.offsetTop - 40;
+  // A long text scrolls: at first to its mask, and when drawn again it stays where it was.
+  if (old?.className === row.className) row.scrollTop = scrolled;
+  else row.scrollTop = (row.querySelector(".masked")?.offsetTop ?? 0) - row.offsetTop - 45;
   // A redrawn row must not take the keyboard away from the word that was just pressed.
   if (focused !== undefined) row.querySelector(`[data-word="${focused}"]`)?.focus();
 }
