@@ -27,7 +27,8 @@ def test_the_cost_of_a_word_is_stacked_from_its_pieces(dark: bool) -> None:
         for trace in drawn["data"]
         for x, y, name in zip(trace["x"], trace["y"], trace["customdata"], strict=True)
     }
-    assert bars == {(0, "milk"): 2.0, (1, "ice"): 3.5, (1, "cream"): 3.0, (2, "&lt;b&gt;"): 9.0, (2, "&amp;"): 8.0, (2, "##x"): 0.01}  # fmt: skip
+    first, second = {(0, "milk"): 2.0, (1, "ice"): 3.5, (1, "cream"): 3.0}, {(2, "&lt;b&gt;"): 9.0, (2, "&amp;"): 8.0}
+    assert bars == first | second | {(2, "##x"): 0.01}
     assert drawn["layout"]["barmode"] == "stack"
     assert [note["text"] for note in drawn["layout"]["annotations"]] == ["2.00", "6.50", "17.01"]
     assert [note["x"] for note in drawn["layout"]["annotations"]] == pytest.approx([2.0, 6.5, 17.01])

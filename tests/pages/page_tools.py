@@ -23,9 +23,9 @@ def chips_data(at: AppTest) -> dict[str, list[dict[str, list[dict[str, str]]]]]:
     return data
 
 
-def press_word(at: AppTest, word: int) -> AppTest:
+def press_word(at: AppTest, word: int, row: str = "chips") -> AppTest:
     """What the browser sends when a chip is pressed."""
-    proto = next(e.proto for e in at.get("bidi_component") if e.proto.id.endswith("-chips"))
+    proto = next(e.proto for e in at.get("bidi_component") if e.proto.id.endswith(f"-{row}"))
     states = at._tree.get_widget_states()
     trigger = states.widgets.add()
     trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{proto.id}__events"
