@@ -110,6 +110,7 @@ def _read(checkpoint: Checkpoint, text: str, mask: int, cut: bool, words: tuple[
             require_fits(checkpoint.model, whole)
         except TextError as error:
             raise TextError(f"{error} Or have it read around a mask: --window.") from error
+        return window(whole, len(whole)), mask
     longest = max((len(spelling(tokenizer, word)) for word in words), default=1)
     seen = window(whole, checkpoint.config.max_position_embeddings, at=place[0], room=max(longest - len(place), 0))
     return seen, seen.slot_at(place[0])

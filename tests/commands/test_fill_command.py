@@ -12,7 +12,7 @@ import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from shell_runs import run
+from shell_runs import PROBS, run
 from typer.testing import CliRunner
 
 import bertviz_lite
@@ -25,12 +25,21 @@ Capsys = pytest.CaptureFixture[str]
 BEST = [("[bold]", 6, 0.25), ("a", 5, 0.10), ("##文", 7, 0.03), (".", 8, 0.02)]
 
 
+ENTROPY = -sum(p * math.log(p) for p in PROBS.values())
+
+
 def expected_mask(position: int, k: int) -> dict[str, object]:
     predictions = [
         {"token": token, "id": i, "prob": pytest.approx(prob, rel=1e-5), "rank": rank}
         for rank, (token, i, prob) in enumerate(BEST[:k], start=1)
     ]
-    return {"position": position, "predictions": predictions}
+    return {
+        "position": position,
+        "entropy_nats": pytest.approx(ENTROPY, rel=1e-5),
+        "perplexity": pytest.approx(math.exp(ENTROPY), rel=1e-5),
+        "covered_prob": pytest.approx(sum(prob for _, _, prob in BEST[:k]), rel=1e-5),
+        "predictions": predictions,
+    }
 
 
 def test_json_is_exactly_what_the_readme_promises(small: str) -> None:
