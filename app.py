@@ -9,17 +9,11 @@ LEAD = (
     "**Click a word** to mask it, click it again to show it."
 )
 MORE = (
-    "**Each mask alone**: a bar is the probability the model gives to one piece of its vocabulary; all pieces together "
-    "sum to 1. Rank 1 is the first choice. Entropy is −Σ p ln p; perplexity, its exp, is the number of equally likely "
-    "pieces that would leave the model as unsure.\n\n"
-    "**All masks together**: the joint log-probability of a filling is the sum of ln p of each piece, given the text "
-    "and the pieces put in before it. *Independent* takes each mask's own best; its words, put in from left to right, "
-    "are then scored like the others. *Left to right* and *best first* fill one mask after another; *beam search* "
-    "follows several beginnings from left to right. Another order gives another sum.\n\n"
-    "**Your own words**: the place is widened to as many masks as the word has pieces; the score is Σ ln p of its "
-    "pieces from left to right, the later ones masked. The number of masks tells the model how long the word is, so "
-    "compare words of one length first.\n\n"
-    "**Two sentences**: log-odds are ln(p / (1 − p)); their difference is the log-odds ratio."
+    "Each bar is the probability the model gives to one piece of its vocabulary at the mask; all pieces together sum "
+    "to 1, and rank 1 is the first choice. Entropy is −Σ p ln p; perplexity, its exp, is the number of equally likely "
+    "pieces that would leave the model as unsure. Alone, masks are filled independently: the words need not fit each "
+    "other. A word of several pieces needs as many masks. Where you masked a word yourself, its own rank and "
+    "probability are shown."
 )
 VIEWS = {"each": fill_views.each, "together": fill_views.together, "words": words_view.draw}
 LABELS = {

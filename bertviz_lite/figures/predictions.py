@@ -79,7 +79,7 @@ def costs(
             orientation="h",
             marker={"color": colour, "line": {"color": palette.page(dark), "width": 1}},
             text=[
-                name if losses[row][place] / longest > _LETTER * (len(pieces[row][place]) + 1) else ""
+                name if len(pieces[row]) > 1 and losses[row][place] / longest > _LETTER * (len(name) + 1) else ""
                 for row, name in zip(rows, named, strict=True)
             ],
             textposition="inside",

@@ -15,6 +15,10 @@ from bertviz_lite.ui import charts, compute, fill_tables, numbers, sentence, sta
 
 _COMPARED = 50  # likeliest pieces of each sentence
 _NAMED = 7  # at either end carry their name
+_ODDS = (
+    f"Log-odds are ln(p / (1 − p)). Of the {_COMPARED} likeliest words of each sentence, these have the largest "
+    "differences of log-odds; a difference of 0.69 means twice the odds."
+)
 
 
 def draw(checkpoint: Checkpoint) -> None:
@@ -85,7 +89,7 @@ def _compare(checkpoint: Checkpoint, first: Encoding, second: Encoding) -> None:
         figure = figures.scatter(pieces, found.log_probs, found.log_odds_ratios, [*asked, *far], dark=charts.is_dark())
         charts.chart(figure, "scatter")
     with differences:
-        st.markdown("The words that differ most: log-odds in A less those in B")
+        st.markdown("The words that differ most: log-odds in A less those in B", help=_ODDS)
         ratios = found.log_odds_ratios[ends].tolist()
         charts.chart(figures.differences([pieces[i] for i in ends], ratios, dark=charts.is_dark()), "differences")
     with list_of:

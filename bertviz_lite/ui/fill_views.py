@@ -19,12 +19,18 @@ from bertviz_lite.analysis import (
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, fill_tables, numbers, state
+from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
 from bertviz_lite.ui.sentence import plain
 
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
 _MOST_MASKS = 12  # more are filled together only on request: it takes a pass a mask and beam
 _MOST_BARS = 20
+_JOINT = (
+    "The joint log-probability of a filling is the sum of ln p of each piece, given the text and the pieces put in "
+    "before it. **Independent**: each mask takes its own best, and these are then put in from left to right to be "
+    "scored. **Left to right** and **best first** fill one mask after another; **beam search** follows several "
+    "beginnings from left to right. Another order gives another sum: the model has no probability of a whole text."
+)
 
 _CASES: dict[Case, str] = {"any": "Any case", "lower": "lower", "capital": "Capital"}
 
@@ -60,7 +66,7 @@ def together(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
                 return
     with pictures:
         found = {name: compute.filling(checkpoint, encoding, name, beams, choice) for name in STRATEGIES}
-        st.markdown(_contradiction(checkpoint, encoding, found["independent"], found["beam"]))
+        st.markdown(_contradiction(checkpoint, encoding, found["independent"], found["beam"]), help=_JOINT)
         beam = found["beam"]
         shown = [fill_tables.joined(checkpoint, encoding, row) for row in beam.ids[:_MOST_BARS]]
         probs = np.exp(beam.joint_log_probs[:_MOST_BARS]).tolist()
@@ -94,9 +100,9 @@ def _any_word(checkpoint: Checkpoint, encoding: Encoding) -> None:
     if not word:
         return
     places = slots(encoding)
-    for slot in range(min(len(places), _MOST_PICTURES)):
+    for slot, positions in enumerate(places[:_MOST_PICTURES]):
         found = compute.candidates(checkpoint, encoding, (word,), slot)
-        where = f"Mask {slot + 1}: " if len(places) > 1 else ""
+        where = f"In place of {plain(sight.place_name(encoding, positions))}, " if len(places) > 1 else ""
         st.markdown(where + _standing(checkpoint, found))
 
 

@@ -30,13 +30,15 @@ def tell_window(whole: Encoding, seen: Window) -> None:
     if seen.is_whole:
         return
     masks = len(slots(whole)) - len(slots(seen.encoding))
-    st.info(
-        f"The text has {seen.n_tokens:,} tokens, too many for this model at once: it reads tokens {seen.kept[1]:,} to "
-        f"{seen.kept[-2]:,} between [CLS] and [SEP]. What is dotted above is out of its sight"
+    told, elsewhere = st.columns([3, 1], gap="large", vertical_alignment="center")
+    told.info(
+        f"The text has {seen.n_tokens:,} tokens. The model reads those from {seen.kept[1]:,} to {seen.kept[-2]:,}, as "
+        "many as it can at once; what is dotted above is out of its sight"
         + (f", {masks} masked place{'s' * (masks > 1)} among it." if masks else ".")
     )
-    if masks and state.get("ask") != "words":
-        pick_slot(whole, "Read around")
+    if masks and state.get("ask") != "words":  # which asks for the place itself
+        with elsewhere:
+            pick_slot(whole, "Read around")
 
 
 def own_words() -> tuple[str, ...]:
@@ -55,7 +57,7 @@ def pick_slot(whole: Encoding, label: str) -> None:
     places = slots(whole)
     if len(places) < 2:
         return
-    names = [_place_name(whole, positions) for positions in places]
+    names = [place_name(whole, positions) for positions in places]
     st.selectbox(
         label, list(range(len(places))), format_func=lambda i: names[i], **state.keyed("slot", showing=slot(whole))
     )
@@ -70,10 +72,11 @@ def _longest(checkpoint: Checkpoint) -> int:
     return max(lengths)
 
 
-def _place_name(whole: Encoding, positions: tuple[int, ...]) -> str:
+def place_name(whole: Encoding, positions: tuple[int, ...]) -> str:
+    """The word that is hidden there, and where."""
     word = whole.word_ids[positions[0]]
     typed = "" if word is None else f"“{whole.word_text(word)}”, "
     return f"{typed}token {positions[0]}"
 
 
-__all__ = ["in_sight", "own_words", "pick_slot", "slot", "tell_window"]
+__all__ = ["in_sight", "own_words", "pick_slot", "place_name", "slot", "tell_window"]

@@ -12,7 +12,12 @@ from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
 from bertviz_lite.ui.sentence import plain
 
-_MOST_BARS = 20
+_MOST_BARS = 14
+_WHOLE = (
+    "The place is widened to as many masks as the word has pieces. The score is the joint log-probability from left to "
+    "right: the sum of ln p of each piece, the earlier pieces put in and the later ones masked. The number of masks "
+    "tells the model how long the word is, so words of one length compare best."
+)
 
 
 def draw(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
@@ -33,11 +38,12 @@ def draw(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
             return
         slot = seen.slot_at(slots(whole)[sight.slot(whole)][0])
         found = compute.candidates(checkpoint, seen.encoding, words, slot)
-        _unknown(found)
         order = [i for i in found.order.tolist() if not found.unknown[i]]
+        with controls:
+            _unknown(found)
         if not order:
             return
-        st.markdown(_preferred(found, order))
+        st.markdown(_preferred(found, order), help=_WHOLE)
         top = order[:_MOST_BARS]
         spelled = [[checkpoint.tokenizer.piece(p) for p in found.ids[i] if p >= 0] for i in top]
         losses = [(-found.log_probs[i, : len(own)]).tolist() for i, own in zip(top, spelled, strict=True)]

@@ -82,7 +82,7 @@ def test_own_words_are_scored_whole(open_page: Open) -> None:
     assert table["word"].tolist() == [words[i] for i in found.order]
     assert table["joint ln p"].tolist() == pytest.approx(found.joint_log_probs[found.order], abs=1e-4, nan_ok=True)
     assert table["share of the list"].sum() == pytest.approx(1)
-    assert "“☃” with \\[UNK\\]" in at.warning[0].value or "“☃” with [UNK]" in at.warning[0].value
+    assert "“☃” with [UNK]" in at.warning[0].value
     drawn = chart(at, "costs")
     assert [note["text"] for note in drawn["layout"]["annotations"]] == [
         f"{-found.joint_log_probs[i]:.2f}" for i in found.order[:3]
@@ -255,4 +255,4 @@ def test_a_zip_of_a_short_model_reads_long_texts_too(open_page: Open, tiny_zip: 
     assert not at.error
     tiny = bertviz_lite.load({"my-bert.zip": io.BytesIO(tiny_zip)})
     assert f"{tiny.config.max_position_embeddings}" == "40"
-    assert "reads tokens 24 to 61" in at.info[0].value
+    assert "from 24 to 61" in at.info[0].value

@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 
 PICTURES = {
     "fill": "/",
+    "together": "/?ask=together&text=She+was+born+in+San+Francisco,+California.&mask=4,5",
     "loss": "/token_loss",
     "attention": "/attention",
     "decoder": "/decoder",
