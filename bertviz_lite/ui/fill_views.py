@@ -126,23 +126,28 @@ def _pictures(checkpoint: Checkpoint, encoding: Encoding, found: MaskPredictions
             f"{len(masks)} masks: show", masks, format_func=lambda m: f"mask {m + 1}, {_mask_name(encoding, found, m)}"
         )
         masks = [chosen]
-    columns = st.columns(min(len(masks), 2))
-    for place, mask in enumerate(masks):
-        with columns[place % len(columns)]:
-            st.markdown(_summary(checkpoint, found, mask))
-            pieces = [checkpoint.tokenizer.piece(int(i)) for i in found.ids[mask]]
-            original = int(found.original_ids[mask])
-            figure = figures.bars(
-                pieces,
-                found.probs[mask].tolist(),
-                original=checkpoint.tokenizer.piece(original) if original >= 0 else None,
-                dark=charts.is_dark(),
-            )
-            charts.chart(figure, f"bars_{mask}")
-            st.caption(
-                f"Entropy {found.entropy_nats[mask]:.2f} nats, perplexity {found.perplexity[mask]:,.1f}: as unsure as "
-                f"between {found.perplexity[mask]:,.0f} equally likely pieces."
-            )
+    for first in range(0, len(masks), 2):  # a row at a time, so that a phone shows them in order
+        for column, mask in zip(st.columns(min(len(masks), 2)), masks[first : first + 2], strict=False):
+            with column:
+                _picture(checkpoint, found, mask)
+
+
+def _picture(checkpoint: Checkpoint, found: MaskPredictions, mask: int) -> None:
+    st.markdown(_summary(checkpoint, found, mask))
+    pieces = [checkpoint.tokenizer.piece(int(i)) for i in found.ids[mask]]
+    original = int(found.original_ids[mask])
+    figure = figures.bars(
+        pieces,
+        found.probs[mask].tolist(),
+        original=checkpoint.tokenizer.piece(original) if original >= 0 else None,
+        dark=charts.is_dark(),
+    )
+    charts.chart(figure, f"bars_{mask}")
+    perplexity = float(found.perplexity[mask])
+    st.caption(
+        f"Entropy {found.entropy_nats[mask]:.2f} nats, perplexity {perplexity:,.1f}: as unsure as between "
+        f"{perplexity:,.0f} equally likely pieces."
+    )
 
 
 def _mask_name(encoding: Encoding, found: MaskPredictions, mask: int) -> str:

@@ -33,7 +33,7 @@ def tell_window(whole: Encoding, seen: Window) -> None:
     told, elsewhere = st.columns([3, 1], gap="large", vertical_alignment="center")
     told.info(
         f"The text has {seen.n_tokens:,} tokens. The model reads those from {seen.kept[1]:,} to {seen.kept[-2]:,}, as "
-        "many as it can at once; what is dotted above is out of its sight"
+        "many as it can at once; what is faint above is out of its sight"
         + (f", {masks} masked place{'s' * (masks > 1)} among it." if masks else ".")
     )
     if masks and state.get("ask") != "words":  # which asks for the place itself

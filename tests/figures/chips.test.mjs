@@ -195,11 +195,11 @@ test("drawing again takes no keyboard from elsewhere, and bears a word that went
   assert.equal(root.ownerDocument.activeElement, null);
 });
 
-const LONG = WORDS.map((word) => ({ ...word, unseen: word.id === 0 }));
+const LONG = WORDS.map((word) => ({ ...word, unseen: word.id === 0 || word.id === 1 }));
 
 test("what the model does not read says so by its class, and makes the row long", () => {
   render(root, data({ words: LONG }), onWord);
-  assert.deepEqual(chips().map((chip) => chip.classList.contains("unseen")), [false, true, false, false, false]);
+  assert.deepEqual(chips().map((chip) => chip.classList.contains("unseen")), [false, true, true, false, false]);
   assert.ok(root.querySelector(".chips").classList.contains("long"));
   render(root, data(), onWord);
   assert.ok(!root.querySelector(".chips").classList.contains("long"));
@@ -209,7 +209,7 @@ test("a long row opens at its first mask, and keeps its place when drawn again",
   const offset = Object.getOwnPropertyDescriptor(FakeElement.prototype, "offsetTop");
   Object.defineProperty(FakeElement.prototype, "offsetTop", {
     configurable: true,
-    get() { return this.classList.contains("masked") ? 400 : 100; },
+    get() { return this.classList.contains("unseen") ? 900 : this.classList.contains("masked") ? 400 : 100; },
   });
   try {
     render(root, data({ words: LONG }), onWord);
@@ -218,6 +218,8 @@ test("a long row opens at its first mask, and keeps its place when drawn again",
     first.scrollTop = 77;
     render(root, data({ words: LONG }), onWord);
     assert.equal(root.querySelector(".chips").scrollTop, 77);
+    render(root, data({ words: LONG.map((word) => ({ ...word, unseen: word.id === 2 })) }), onWord);
+    assert.ok(root.querySelector(".chips").scrollTop > 200, "other words are read now");
   } finally {
     delete FakeElement.prototype.offsetTop;
     if (offset) Object.defineProperty(FakeElement.prototype, "offsetTop", offset);

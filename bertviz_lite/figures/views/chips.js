@@ -13,11 +13,17 @@ export function render(root, data, onWord) {
   const scrolled = old?.scrollTop; // lost once the old row is gone
   if (old) old.replaceWith(row);
   else root.append(row);
-  // A long text scrolls: at first to its mask, and when drawn again it stays where it was.
-  if (old?.className === row.className) row.scrollTop = scrolled;
-  else row.scrollTop = (row.querySelector(".masked")?.offsetTop ?? 0) - row.offsetTop - 45;
+  // A long text scrolls: to its mask where other words are read than before, else it stays where it was.
+  row.dataset.from = String(data.words.findIndex((word) => !word.unseen && !word.special));
+  if (old?.className === row.className && old.dataset.from === row.dataset.from) row.scrollTop = scrolled;
+  else row.scrollTop = (firstMask(row)?.offsetTop ?? 0) - row.offsetTop - 45;
   // A redrawn row must not take the keyboard away from the word that was just pressed.
   if (focused !== undefined) row.querySelector(`[data-word="${focused}"]`)?.focus();
+}
+
+function firstMask(row) {
+  const masks = [...row.querySelectorAll(".masked")];
+  return masks.find((mask) => !mask.classList.contains("unseen")) ?? masks[0];
 }
 
 function chip(document, word, onWord) {
