@@ -17,6 +17,7 @@ from bertviz_lite.analysis import (
     slots,
 )
 from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.errors import TextError
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
@@ -100,10 +101,13 @@ def _any_word(checkpoint: Checkpoint, encoding: Encoding) -> None:
     if not word:
         return
     places = slots(encoding)
-    for slot, positions in enumerate(places[:_MOST_PICTURES]):
-        found = compute.candidates(checkpoint, encoding, (word,), slot)
-        where = f"In place of {plain(sight.place_name(encoding, positions))}, " if len(places) > 1 else ""
-        st.markdown(where + _standing(checkpoint, found))
+    try:
+        for slot, positions in enumerate(places[:_MOST_PICTURES]):
+            found = compute.candidates(checkpoint, encoding, (word,), slot)
+            where = f"In place of {plain(sight.place_name(encoding, positions))}, " if len(places) > 1 else ""
+            st.markdown(where + _standing(checkpoint, found))
+    except TextError as error:  # the word's fault: the pictures stay
+        st.warning(plain(str(error)))
 
 
 def _standing(checkpoint: Checkpoint, found: Candidates) -> str:

@@ -21,7 +21,7 @@ def in_sight(checkpoint: Checkpoint, whole: Encoding) -> Window:
     if not places:
         return window(whole, limit)
     place = places[slot(whole)]
-    wider = _longest(checkpoint) - len(place) if state.get("ask") == "words" else 0
+    wider = _longest(checkpoint) - len(place)
     return window(whole, limit, at=place[0], room=min(max(wider, 0), limit // 2))
 
 
@@ -64,9 +64,10 @@ def pick_slot(whole: Encoding, label: str) -> None:
 
 
 def _longest(checkpoint: Checkpoint) -> int:
-    """Pieces of the visitor's longest word; what cannot be spelled is told where the words are scored."""
+    """Pieces of the longest word to put in; what cannot be spelled is told where the words are scored."""
+    asked = {"each": (state.get("word"),), "words": own_words()}
     lengths = [0]
-    for word in own_words():
+    for word in asked.get(state.get("ask"), ()):
         with suppress(TextError):
             lengths.append(len(spelling(checkpoint.tokenizer, word)))
     return max(lengths)

@@ -120,6 +120,9 @@ def test_any_word_can_be_asked_for(open_page: Open) -> None:
     assert "`so` `##uven` `##ir`" in said(at)
     at.text_input(key="widget_word").set_value("☃").run()
     assert "cannot spell" in said(at)
+    at.text_input(key="widget_word").set_value("a [MASK]").run()
+    assert "holds the mask" in at.warning[0].value.replace("\\", "")
+    assert at.get("plotly_chart"), "a bad word takes no picture away"
 
 
 def test_whole_words_only(open_page: Open) -> None:
@@ -200,6 +203,22 @@ def test_a_long_text_is_read_around_its_mask_and_the_page_says_so(open_page: Ope
     at.selectbox(key="widget_slot").set_value(1).run()
     assert chart(at, "bars_0")["data"][0]["x"] != first
     assert chips_data(at)["words"][1]["unseen"]
+
+
+def test_in_a_long_text_a_word_of_several_pieces_can_be_asked_for(open_page: Open) -> None:
+    at = open_page(text=LONG, word="souvenir")
+    assert not at.warning
+    assert "**souvenir** is 3 pieces" in said(at)
+
+
+@pytest.mark.parametrize("typed", ["The dog drank [mask].", "The dog drank ___."])
+def test_other_spellings_of_the_mask_are_offered_in_the_second_sentence(open_page: Open, typed: str) -> None:
+    at = open_page(ask="contrast")
+    at.text_area(key="widget_second").set_value(typed).run()
+    at.button(key="write_mask_second").click().run()
+    assert at.text_area(key="widget_second").value == "The dog drank [MASK]."
+    assert at.text_area(key="widget_text").value == EXAMPLES[0].text
+    assert at.get("plotly_chart")
 
 
 @pytest.mark.parametrize("view", ["together", "words"])
