@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from bertviz_lite.analysis._rows import Progress, allowed_ids, log_probs_by_batch, ranks_of
 from bertviz_lite.analysis.predictions import NO_ID, require_slot
@@ -87,6 +88,7 @@ def candidates(
     *,
     slot: int = 0,
     exclude: Collection[int] = (),
+    exclude_at_start: Collection[int] = (),
     progress: Progress | None = None,
 ) -> Candidates:
     """Score words at one masked place of a text; its other masks stay masked.
@@ -96,7 +98,7 @@ def candidates(
 
     Args:
         slot: which masked place, counted from 0; see `slots`.
-        exclude: ids that do not count for the ranks.
+        exclude, exclude_at_start: ids that do not count for the ranks, as in `top_k`.
 
     Raises:
         InputError: there is no such slot.
@@ -117,7 +119,9 @@ def candidates(
     )
     for i, ids in enumerate(spelled):
         found.ids[i, : len(ids)] = ids
-    _score(model, encoding, place, found, exclude, progress)
+    n = model.config.vocab_size
+    allowed = (allowed_ids(n, {*exclude, *exclude_at_start}), allowed_ids(n, exclude))
+    _score(model, encoding, place, found, allowed, progress)
     return found
 
 
@@ -126,10 +130,14 @@ def _score(
     encoding: Encoding,
     place: tuple[int, ...],
     found: Candidates,
-    exclude: Collection[int],
+    allowed: tuple[Tensor, Tensor],
     progress: Progress | None,
 ) -> None:
-    """Fill in log-probabilities and ranks; one pass per number of pieces and beginning that occurs."""
+    """Fill in log-probabilities and ranks; one pass per number of pieces and beginning that occurs.
+
+    Args:
+        allowed: (V,) True for the ids that count for the rank of a first piece, and of a later one.
+    """
     asked: dict[int, dict[Spelling, list[int]]] = defaultdict(lambda: defaultdict(list))
     for i in np.flatnonzero(~found.unknown).tolist():
         n = int(found.n_pieces[i])
@@ -143,7 +151,6 @@ def _score(
         if progress is not None:
             progress(n_done, n_passes)
 
-    allowed = allowed_ids(model.config.vocab_size, exclude)
     for n, beginnings in asked.items():
         rows = torch.tensor(
             [_widened(encoding.ids, place, (*b, *[encoding.mask_id] * (n - len(b)))) for b in beginnings]
@@ -156,7 +163,7 @@ def _score(
                 step = len(beginning)
                 ids = torch.from_numpy(found.ids[who, step])
                 found.log_probs[who, step] = row[ids].numpy()
-                found.ranks[who, step] = ranks_of(row.expand(len(who), -1), ids, allowed).numpy()
+                found.ranks[who, step] = ranks_of(row.expand(len(who), -1), ids, allowed[step > 0]).numpy()
 
 
 def _widened(row: Sequence[int], place: tuple[int, ...], filling: Sequence[int]) -> list[int]:

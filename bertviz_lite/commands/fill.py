@@ -68,7 +68,9 @@ def fill(  # noqa: PLR0913, PLR0917 - the options of a command
 
     def scored(of: tuple[str, ...], at: int) -> Candidates:
         with progress("words") as told:
-            return candidates(net, tokenizer, encoding, of, slot=at, exclude=exclude, progress=told)
+            return candidates(
+                net, tokenizer, encoding, of, slot=at, exclude=exclude, exclude_at_start=at_start, progress=told
+            )
 
     filling = None
     if strategy is not None:

@@ -90,17 +90,19 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, strategy: Strategy, beam
     return _kept(("filling", checkpoint.report.digest, encoding, strategy, beams, choice), ask)
 
 
-def candidates(checkpoint: Checkpoint, encoding: Encoding, words: tuple[str, ...], slot: int) -> Candidates:
+def candidates(
+    checkpoint: Checkpoint, encoding: Encoding, words: tuple[str, ...], slot: int, choice: Choice
+) -> Candidates:
     """Words scored whole at one masked place; a progress bar shows while they are put in."""
 
     def ask() -> Candidates:
-        exclude = _excluded(checkpoint, special=False)
         with _progress("Putting in the words") as told:
+            more = choice.excluded(checkpoint)
             return score_candidates(
-                checkpoint.model, checkpoint.tokenizer, encoding, words, slot=slot, exclude=exclude, progress=told
+                checkpoint.model, checkpoint.tokenizer, encoding, words, slot=slot, progress=told, **more
             )
 
-    return _kept(("candidates", checkpoint.report.digest, encoding, words, slot), ask)
+    return _kept(("candidates", checkpoint.report.digest, encoding, words, slot, choice), ask)
 
 
 def contrast(checkpoint: Checkpoint, first: Encoding, second: Encoding, k: int, also: frozenset[int]) -> Contrast:

@@ -108,7 +108,7 @@ def _odds(checkpoint: Checkpoint, first: Encoding, second: Encoding, pair: tuple
     """The words asked for, of any number of pieces, in both sentences; two of them against each other."""
     if not pair:
         return
-    found = [compute.candidates(checkpoint, encoding, pair, 0) for encoding in (first, second)]
+    found = [compute.candidates(checkpoint, encoding, pair, 0, compute.Choice()) for encoding in (first, second)]
     joint = np.stack([each.joint_log_probs for each in found])  # (2, N)
     odds = log_odds(joint)
     lines = ["| word | p in A | p in B | log-odds, A − B |", "|---|--:|--:|--:|"]

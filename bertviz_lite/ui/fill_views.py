@@ -32,7 +32,6 @@ _JOINT = (
     "scored. **Left to right** and **best first** fill one mask after another; **beam search** follows several "
     "beginnings from left to right. Another order gives another sum: the model has no probability of a whole text."
 )
-
 _CASES: dict[Case, str] = {"any": "Any case", "lower": "lower", "capital": "Capital"}
 
 
@@ -43,7 +42,7 @@ def each(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
     with controls:
         st.slider("Predictions per mask", 1, 100, **state.keyed("k"))
         choice = _choice(checkpoint)
-        _any_word(checkpoint, encoding)
+        _any_word(checkpoint, encoding, choice)
     found = compute.predictions(checkpoint, encoding, state.get("k"), choice)
     require_numbers(found.probs)
     with pictures:
@@ -88,13 +87,17 @@ def _choice(checkpoint: Checkpoint) -> compute.Choice:
     if not is_cased(checkpoint.tokenizer):
         return compute.Choice(state.get("special"), state.get("whole"))
     st.segmented_control(
-        "Letters", list(_CASES), format_func=lambda case: _CASES[case], required=True, label_visibility="collapsed",
+        "Letters",
+        list(_CASES),
+        format_func=lambda case: _CASES[case],
+        label_visibility="collapsed",
+        required=True,
         **state.keyed("case"),
-    )  # fmt: skip
+    )
     return compute.Choice(state.get("special"), state.get("whole"), state.get("case"))
 
 
-def _any_word(checkpoint: Checkpoint, encoding: Encoding) -> None:
+def _any_word(checkpoint: Checkpoint, encoding: Encoding, choice: compute.Choice) -> None:
     """Rank and probability of a word that is asked for, at every masked place."""
     st.text_input("Ask for any word", placeholder="its rank and probability", **state.keyed("word"))
     word: str = state.get("word").strip()
@@ -103,8 +106,8 @@ def _any_word(checkpoint: Checkpoint, encoding: Encoding) -> None:
     places = slots(encoding)
     try:
         for slot, positions in enumerate(places[:_MOST_PICTURES]):
-            found = compute.candidates(checkpoint, encoding, (word,), slot)
-            where = f"In place of {plain(sight.place_name(encoding, positions))}, " if len(places) > 1 else ""
+            found = compute.candidates(checkpoint, encoding, (word,), slot, choice)
+            where = f"{plain(sight.place_name(encoding, positions))}: " if len(places) > 1 else ""
             st.markdown(where + _standing(checkpoint, found))
     except TextError as error:  # the word's fault: the pictures stay
         st.warning(plain(str(error)))
@@ -113,7 +116,7 @@ def _any_word(checkpoint: Checkpoint, encoding: Encoding) -> None:
 def _standing(checkpoint: Checkpoint, found: Candidates) -> str:
     word, joint = found.words[0], float(found.joint_log_probs[0])
     if found.unknown[0]:
-        return f"the vocabulary cannot spell “{plain(word)}”: a part of it is [UNK]."
+        return f"The vocabulary cannot spell “{plain(word)}”: a part of it is [UNK]."
     prob = numbers.probability(float(np.exp(joint)))
     n = int(found.n_pieces[0])
     if n == 1:

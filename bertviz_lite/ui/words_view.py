@@ -37,7 +37,7 @@ def draw(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
             st.info("Write some words, on the right, to put in the place of the mask.")
             return
         slot = seen.slot_at(slots(whole)[sight.slot(whole)][0])
-        found = compute.candidates(checkpoint, seen.encoding, words, slot)
+        found = compute.candidates(checkpoint, seen.encoding, words, slot, compute.Choice())
         order = [i for i in found.order.tolist() if not found.unknown[i]]
         with controls:
             _unknown(found)

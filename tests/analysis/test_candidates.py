@@ -116,6 +116,11 @@ def test_ranks_and_order_by_hand() -> None:
         found.joint_log_probs, np.log([PROBS["c"], PROBS["a"] * PROBS["##s"], PROBS["b"], np.nan]), rtol=1e-5
     )
     assert found.order.tolist() == [2, 0, 1, 3]
+    at_start = {ID["b"], ID["##s"]}
+    found = candidates(
+        guesser(), TOKENIZER, TOKENIZER.encode("[MASK]"), ["c", "cs"], exclude=NOT_LANGUAGE, exclude_at_start=at_start
+    )
+    assert found.ranks.tolist() == [[2, -1], [2, 5]], "b and ##s count again inside a word"
 
 
 def test_neither_the_order_of_the_words_nor_the_batches_change_a_score(

@@ -144,6 +144,7 @@ def test_nan_weights_give_nan_and_no_crash() -> None:
     assert np.isnan(found.probs).all()
     assert np.isnan(found.entropy_nats).all()
     assert np.isnan(found.original_probs).all()
+    assert found.original_ranks.tolist() == [5], "NaN ranks last among the five that are allowed"
 
 
 def expected_at_masks(outside: Outside, text: str, pair: str | None) -> tuple[list[int], torch.Tensor]:

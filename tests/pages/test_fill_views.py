@@ -133,6 +133,17 @@ def test_whole_words_only(open_page: Open) -> None:
     assert at.query_params["whole"] == "1"
 
 
+def test_a_word_is_ranked_among_what_may_compete(open_page: Open) -> None:
+    """The rank told is the place among the bars, whatever the filters."""
+    at = open_page(text="[MASK]", k="100", special="1")
+    tokens = at.dataframe[0].value["token"].tolist()
+    word = next(token for token in tokens[60:] if token.isalpha())
+    for whole in ("0", "1"):
+        at = open_page(text="[MASK]", k="100", special="1", whole=whole, word=word)
+        rank = at.dataframe[0].value["token"].tolist().index(word) + 1
+        assert f"**{word}** has **rank {rank}**" in said(at)
+
+
 def test_case_is_a_choice_only_where_the_vocabulary_has_one(open_page: Open, tiny_zip: bytes) -> None:
     at = open_page()
     assert [control.key for control in at.segmented_control] == ["widget_ask"]
