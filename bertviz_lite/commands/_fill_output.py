@@ -91,8 +91,8 @@ class Answer:
         return {
             "tokens": [self._piece(i) for i in found.ids[s].tolist()],
             "ids": found.ids[s].tolist(),
-            "joint_log_prob": float(found.joint_log_probs[s]),
-            "log_probs": found.step_log_probs[s].tolist(),
+            "joint_log_prob": _finite(found.joint_log_probs[s]),
+            "log_probs": [_finite(step) for step in found.step_log_probs[s]],
             "order": (found.orders[s] + 1).tolist(),
         }
 
@@ -106,9 +106,9 @@ class Answer:
                 {
                     "word": found.words[i],
                     "tokens": [self._piece(p) for p in found.ids[i, :n].tolist()],
-                    "joint_log_prob": None if unknown else joint,
+                    "joint_log_prob": _finite(joint),
                     "prob": None if unknown else math.exp(joint),
-                    "log_probs": None if unknown else found.log_probs[i, :n].tolist(),
+                    "log_probs": None if unknown else [_finite(step) for step in found.log_probs[i, :n]],
                     "ranks": None if unknown else found.ranks[i, :n].tolist(),
                     "unknown": unknown,
                 }
@@ -152,6 +152,11 @@ def _table(*columns: str) -> Table:
         is_number = column in ("rank", "probability", "joint ln p", "joint probability")
         table.add_column(column, justify="right" if is_number else "left", style="dim" if column == "rank" else None)
     return table
+
+
+def _finite(value: float) -> float | None:
+    """For JSON, which knows neither NaN (not scored) nor -inf (impossible)."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _digits(prob: float) -> str:

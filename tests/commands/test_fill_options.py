@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
+from safetensors.torch import load_file, save_file
 from shell_runs import PROBS, run
 
 import bertviz_lite
@@ -149,3 +151,15 @@ def test_json_of_everything_is_json(capsys: Capsys) -> None:
     ran = run(capsys, "fill", CITY, *options)
     assert set(ran.json) == {"model", "text", "masks", "strategy", "fillings", "candidates", "targets"}
     assert json.dumps(ran.json, allow_nan=False)
+
+
+def test_what_is_impossible_is_json_too(small: str, capsys: Capsys, tmp_path: Path) -> None:
+    folder = tmp_path / "never"
+    shutil.copytree(small, folder)
+    tensors = load_file(folder / "model.safetensors")
+    tensors["cls.predictions.bias"][5] = -math.inf  # "a"
+    save_file(tensors, folder / "model.safetensors")
+    ran = run(capsys, "fill", "[MASK]", "--model", str(folder), "--json", "--candidates", "a, .", "--strategy", "beam")
+    likely, impossible = ran.json["candidates"]
+    assert (likely["word"], impossible["word"]) == (".", "a")
+    assert (impossible["joint_log_prob"], impossible["prob"], impossible["log_probs"]) == (None, 0.0, [None])
