@@ -178,6 +178,11 @@ class Tokenizer:
             table[i] = piece
         return tuple(table)
 
+    @cached_property
+    def is_cased(self) -> bool:
+        """Whether the vocabulary knows capital letters, special tokens aside."""
+        return any(p is not None and p != p.lower() and i not in self.special_ids for i, p in enumerate(self.pieces))
+
     def __len__(self) -> int:
         """The number of ids: one more than the largest."""
         return len(self.pieces)

@@ -9,7 +9,7 @@ from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
 from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_logit
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
-from bertviz_lite.analysis.filters import Case, continuing_ids, is_cased, wrong_case_ids
+from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
 from bertviz_lite.analysis.scoring import TokenScores, pseudo_loss, unmasked_loss
@@ -38,7 +38,6 @@ __all__ = [
     "contrast",
     "fill",
     "head_statistics",
-    "is_cased",
     "leaders",
     "log_odds",
     "neighbours",

@@ -11,13 +11,6 @@ Case = Literal["any", "lower", "capital"]
 _CONTINUES = "##"
 
 
-def is_cased(tokenizer: Tokenizer) -> bool:
-    """Whether the vocabulary knows capital letters."""
-    special = tokenizer.special_ids
-    return any(piece is not None and piece != piece.lower() and i not in special
-               for i, piece in enumerate(tokenizer.pieces))  # fmt: skip
-
-
 def continuing_ids(tokenizer: Tokenizer) -> frozenset[int]:
     """Ids of the pieces that continue a word, spelled with ##."""
     return frozenset(
@@ -49,4 +42,4 @@ def _begins_small(piece: str) -> bool:
     return first != first.upper()
 
 
-__all__ = ["Case", "continuing_ids", "is_cased", "wrong_case_ids"]
+__all__ = ["Case", "continuing_ids", "wrong_case_ids"]

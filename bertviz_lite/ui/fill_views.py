@@ -12,7 +12,6 @@ from bertviz_lite.analysis import (
     Filling,
     MaskPredictions,
     Window,
-    is_cased,
     require_numbers,
     slots,
 )
@@ -84,7 +83,7 @@ def _choice(checkpoint: Checkpoint) -> compute.Choice:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.toggle("Whole words only", help="No ## pieces where a mask begins a word", **state.keyed("whole"))
         st.toggle("Special tokens", help="Let [UNK], [CLS] and their like compete too", **state.keyed("special"))
-    if not is_cased(checkpoint.tokenizer):
+    if not checkpoint.tokenizer.is_cased:
         return compute.Choice(state.get("special"), state.get("whole"))
     st.segmented_control(
         "Letters",

@@ -6,7 +6,7 @@ import pytest
 from guesser import ID, NOT_LANGUAGE, guesser, tokenizer
 
 from bertviz_lite import Checkpoint, Tokenizer
-from bertviz_lite.analysis import Case, continuing_ids, is_cased, top_k, wrong_case_ids
+from bertviz_lite.analysis import Case, continuing_ids, top_k, wrong_case_ids
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "The", "NASA", "##S", "##s", "iPad", "7", ".", "Émile"]
 
@@ -38,8 +38,8 @@ def test_pieces_that_continue_a_word(cased: Tokenizer) -> None:
 
 
 def test_a_cased_vocabulary_is_known_by_its_pieces(cased: Tokenizer, bundled: Checkpoint) -> None:
-    assert is_cased(cased)
-    assert not is_cased(bundled.tokenizer), "[MASK] and its like are no words"
+    assert cased.is_cased
+    assert not bundled.tokenizer.is_cased, "[MASK] and its like are no words"
 
 
 def test_where_a_mask_begins_a_word_no_piece_that_continues_one_comes_back() -> None:
