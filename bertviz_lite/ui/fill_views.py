@@ -24,7 +24,7 @@ from bertviz_lite.ui.sentence import plain
 
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
 _MOST_MASKS = 12  # more are filled together only on request: it takes a pass a mask and beam
-_MOST_BARS = 20
+_MOST_BARS = 14
 _JOINT = (
     "The joint log-probability of a filling is the sum of ln p of each piece, given the text and the pieces put in "
     "before it. **Independent**: each mask takes its own best, and these are then put in from left to right to be "
@@ -73,6 +73,8 @@ def together(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
         original = fill_tables.joined(checkpoint, encoding, typed)
         figure = figures.bars(shown, probs, what="joint probability", original=original, dark=charts.is_dark())
         charts.chart(figure, "sequences")
+        if len(beam.ids) > _MOST_BARS:
+            st.caption(f"The {_MOST_BARS} likeliest of {len(beam.ids)} are drawn.")
     with controls:
         st.dataframe(fill_tables.strategy_table(checkpoint, encoding, found), hide_index=True)
         fill_tables.fold(fill_tables.sequence_table(checkpoint, encoding, beam), "sequences")
