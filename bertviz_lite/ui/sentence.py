@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -83,8 +83,15 @@ def row(
     key = "chips" if mask == "mask" else f"chips_{mask}"
     _chips_view(
         key=key,
-        data=chips.chips(pieces, scale=scale, strengths=strengths, clickable=clickable, dark=charts.is_dark()),
-        on_word_change=lambda: _toggle_word(st.session_state[key].word, mask),
+        data=chips.chips(
+            pieces,
+            scale=scale,
+            strengths=strengths,
+            clickable=clickable,
+            heard=st.session_state.get(f"heard_{key}", 0),
+            dark=charts.is_dark(),
+        ),
+        on_presses_change=lambda: _toggle_words(st.session_state[key].presses or (), mask, f"heard_{key}"),
         on_dark_change=lambda: None,
     )
 
@@ -153,9 +160,12 @@ def _encoded(tokenizer: Tokenizer, text: str, mask: str) -> Encoding:
     return tokenizer.encode(typed).masked(state.get(mask), tokenizer.mask_token)
 
 
-def _toggle_word(word: int | None, mask: str) -> None:
-    if word is not None:
-        state.put(**{mask: tuple(sorted({int(word)} ^ set(state.get(mask))))})
+def _toggle_words(presses: Iterable[Mapping[str, int]], mask: str, heard: str) -> None:
+    """Act on the presses that are new; chips.js names each until it has seen that it was heard."""
+    for press in presses:
+        if press["n"] > st.session_state.get(heard, 0):
+            st.session_state[heard] = press["n"]
+            state.put(**{mask: tuple(sorted({int(press["word"])} ^ set(state.get(mask))))})
 
 
 def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str) -> None:

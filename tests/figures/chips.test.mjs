@@ -79,7 +79,7 @@ const WORDS = [
   { id: 2, pieces: [{ text: "[MASK]", tip: "" }], masked: true, special: false, hidden: "[MASK]", fixed: true },
   { id: null, pieces: [{ text: "[SEP]", tip: "" }], masked: false, special: true, hidden: "", fixed: false },
 ];
-const data = (changes = {}) => ({ words: WORDS, clickable: true, label: "the sentence", dark: false, ...changes });
+const data = (changes = {}) => ({ words: WORDS, clickable: true, heard: 0, label: "the sentence", dark: false, ...changes });
 
 let root, pressed;
 const onWord = (id) => pressed.push(id);
@@ -240,19 +240,39 @@ function mounted(isDark, given) {
   parentElement.append(home);
   globalThis.getComputedStyle = (element) => ({ colorScheme: element.isHost && isDark ? "dark" : "light" });
   const triggers = [], states = [];
-  component({
-    data: given,
+  const draw = (data) => component({
+    data,
     parentElement,
     setTriggerValue: (...told) => triggers.push(told),
     setStateValue: (...told) => states.push(told),
   });
-  return { home, triggers, states };
+  draw(given);
+  return { home, triggers, states, draw };
 }
 
 test("in Streamlit a click sets the trigger", () => {
   const { home, triggers } = mounted(false, data());
   home.querySelector(`[data-word="1"]`).click();
-  assert.deepEqual(triggers, [["word", 1]]);
+  assert.deepEqual(triggers, [["presses", [{ n: 1, word: 1 }]]]);
+});
+
+test("a press is named again until the page has acted on it, so that none is lost and none counts twice", () => {
+  const { home, triggers, draw } = mounted(false, data());
+  const press = (word) => home.querySelector(`[data-word="${word}"]`).click();
+  press(1);
+  press(0);
+  assert.deepEqual(triggers.at(-1), ["presses", [{ n: 1, word: 1 }, { n: 2, word: 0 }]]);
+  draw(data({ heard: 1 }));
+  assert.ok(!home.querySelector(`[data-word="1"]`).classList.contains("pending"));
+  assert.ok(home.querySelector(`[data-word="0"]`).classList.contains("pending"), "its press still waits");
+  press(1);
+  assert.deepEqual(triggers.at(-1), ["presses", [{ n: 2, word: 0 }, { n: 3, word: 1 }]]);
+});
+
+test("a row drawn anew goes on counting where the page stopped", () => {
+  const { home, triggers } = mounted(false, data({ heard: 7 }));
+  home.querySelector(`[data-word="0"]`).click();
+  assert.deepEqual(triggers, [["presses", [{ n: 8, word: 0 }]]]);
 });
 
 for (const [isDark, dark, told] of [[true, true, []], [false, false, []], [true, false, [["dark", true]]], [false, true, [["dark", false]]]]) {

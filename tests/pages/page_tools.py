@@ -26,10 +26,11 @@ def chips_data(at: AppTest) -> dict[str, list[dict[str, list[dict[str, str]]]]]:
 def press_word(at: AppTest, word: int, row: str = "chips") -> AppTest:
     """What the browser sends when a chip is pressed."""
     proto = next(e.proto for e in at.get("bidi_component") if e.proto.id.endswith(f"-{row}"))
+    heard = json.loads(proto.json)["heard"]
     states = at._tree.get_widget_states()
     trigger = states.widgets.add()
     trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{proto.id}__events"
-    trigger.json_trigger_value = json.dumps([{"event": "word", "value": word}])
+    trigger.json_trigger_value = json.dumps([{"event": "presses", "value": [{"n": heard + 1, "word": word}]}])
     return at._run(states)
 
 

@@ -1,14 +1,18 @@
 // A sentence as a row of chips, one per word, its pieces joined. Draws data from figures/chips.py;
 // the page hears which word was clicked, a notebook or a saved file just shows the row.
 
-export function render(root, data, onWord) {
+export function render(root, data, onWord, waiting = []) {
   const document = root.ownerDocument;
   const focused = root.querySelector(".chips :focus")?.dataset.word;
   const row = document.createElement("div");
   row.className = data.words.some((word) => word.unseen) ? "chips long" : "chips";
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", data.label);
-  for (const word of data.words) row.append(chip(document, word, data.clickable ? onWord : null));
+  for (const word of data.words) {
+    const element = chip(document, word, data.clickable ? onWord : null);
+    if (waiting.includes(word.id)) element.classList.add("pending");
+    row.append(element);
+  }
   const old = root.querySelector(".chips");
   const scrolled = old?.scrollTop; // lost once the old row is gone
   if (old) old.replaceWith(row);
@@ -56,9 +60,21 @@ function chip(document, word, onWord) {
   return element;
 }
 
+// Presses that the page has not acted on yet, by row. A busy server joins its requests and keeps the last one only:
+// so each names all presses that wait, and their numbers keep the page from acting on one twice.
+const unheard = new WeakMap();
+
 export default function ({ data, parentElement, setTriggerValue, setStateValue }) {
   const root = parentElement.querySelector(".chips-root");
-  render(root, data, (id) => setTriggerValue("word", id));
+  const { last = 0, presses = [] } = unheard.get(root) ?? {};
+  const row = { last: Math.max(last, data.heard), presses: presses.filter(({ n }) => n > data.heard) };
+  unheard.set(root, row);
+  const press = (word) => {
+    row.last += 1;
+    row.presses.push({ n: row.last, word });
+    setTriggerValue("presses", [...row.presses]);
+  };
+  render(root, data, press, row.presses.map(({ word }) => word));
   // The server chose the colours for the theme it knew; when the theme has changed since, it must draw again.
   const isDark = getComputedStyle(parentElement.host).colorScheme === "dark";
   if (isDark !== data.dark) setStateValue("dark", isDark);
