@@ -56,9 +56,11 @@ def verdict(found: PairScores) -> str:
     named = "first" if difference > 0 else "second"
     ratio = math.exp(min(abs(difference), 700.0))
     times = f"{ratio:,.1f}" if ratio < 1e4 else f"{ratio:.0e}"
+    uneven = len(found.a.ids) != len(found.b.ids)
+    caution = " One has more tokens, and every token costs: compare with care." if uneven else ""
     return (
         f"The model prefers the **{named}** sentence: it costs {first if difference > 0 else second} {unit}, the other "
-        f"{second if difference > 0 else first}. By this score it is **{times} times** as likely."
+        f"{second if difference > 0 else first}. By this score it is **{times} times** as likely." + caution
     )
 
 

@@ -134,9 +134,11 @@ def test_all_contrasts_at_once_and_one_of_ones_own(open_page: Open) -> None:
         assert frame.loc[preset.label, "prefers"] == ("good" if difference > 0 else "bad")
     at.text_input(key="widget_pair_b").set_value("The keys to the old cabinet are on the table.").run()
     assert "prefers neither" in said(at)
+    assert "more tokens" not in said(at)
     at.text_input(key="widget_pair_b").set_value("Two keys lie there.").run()
     labels = chart(at, "pair_bars")["layout"]["xaxis"]["ticktext"]
     assert any(" / " in label for label in labels)
+    assert "One has more tokens" in said(at)
     assert not at.exception
 
 
