@@ -66,7 +66,7 @@ def first_mask(checkpoint: Checkpoint, encoding: Encoding, key: str) -> None:
 
 def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_b: Encoding) -> None:
     """Losses and attention, where both models read the same tokens."""
-    scores_a, scores_b = compute.scores(a, encoding_a, "pseudo"), compute.scores(b, encoding_b, "pseudo")
+    scores_a, scores_b = compute.scores(a, encoding_a, "pll"), compute.scores(b, encoding_b, "pll")
     st.markdown(
         f"Pseudo-loss of the sentence: **{scores_a.sum_nats:.2f}** nats under {a.report.name}, "
         f"**{scores_b.sum_nats:.2f}** nats under {b.report.name}."

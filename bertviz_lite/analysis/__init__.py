@@ -7,17 +7,31 @@ from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
 from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, without
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
+from bertviz_lite.analysis.corpus import ScoredLine, Totals, score_lines, totals, work
 from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_logit
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
+from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
-from bertviz_lite.analysis.scoring import TokenScores, pseudo_loss, unmasked_loss
+from bertviz_lite.analysis.scoring import (
+    METRICS,
+    Metric,
+    TokenScores,
+    labelled_loss,
+    pseudo_loss,
+    score,
+    score_all,
+    scored_positions,
+    unmasked_loss,
+)
 from bertviz_lite.analysis.vocabulary import Neighbours, neighbours, row_norms
 from bertviz_lite.analysis.window import Window, window
 
 __all__ = [
+    "METRICS",
     "STRATEGIES",
+    "Aligned",
     "AttentionMaps",
     "Candidates",
     "Case",
@@ -25,19 +39,25 @@ __all__ = [
     "Filling",
     "HeadStatistics",
     "MaskPredictions",
+    "Metric",
     "Neighbours",
+    "PairScores",
     "Progress",
+    "ScoredLine",
     "Stages",
     "Strategy",
     "TokenScores",
+    "Totals",
     "Window",
     "WorkedLogit",
     "attention_maps",
     "candidates",
+    "compare_pair",
     "continuing_ids",
     "contrast",
     "fill",
     "head_statistics",
+    "labelled_loss",
     "leaders",
     "log_odds",
     "neighbours",
@@ -46,13 +66,19 @@ __all__ = [
     "require_numbers",
     "require_slot",
     "row_norms",
+    "score",
+    "score_all",
+    "score_lines",
+    "scored_positions",
     "slots",
     "spelling",
     "stages",
     "top_k",
+    "totals",
     "unmasked_loss",
     "window",
     "without",
+    "work",
     "worked_logit",
     "wrong_case_ids",
 ]

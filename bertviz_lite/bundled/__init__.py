@@ -1,5 +1,5 @@
-"""What ships with the package: the model (english-mini/), and sentences to start from (examples.json,
-contrasts.json)."""
+"""What ships with the package: the model (english-mini/), sentences to start from (examples.json, contrasts.json,
+minimal_pairs.json), and a small file of sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["CONTRASTS", "EXAMPLES", "Contrasted", "Example"]
+__all__ = ["CONTRASTS", "EXAMPLES", "MINIMAL_PAIRS", "Contrasted", "Example", "MinimalPair", "sample_file"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,22 @@ class Example:
     label: str
     text: str
     masked: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MinimalPair:
+    """Two sentences that differ in one rule of English.
+
+    Attributes:
+        label: the rule's name on a list.
+        rule: the rule in a sentence.
+        good, bad: the sentence that keeps it and the one that breaks it.
+    """
+
+    label: str
+    rule: str
+    good: str
+    bad: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +60,11 @@ class Contrasted:
     words: str
 
 
+def sample_file() -> bytes:
+    """A few sentences as a file, to be scored where nobody has given one: a TXT, one a line."""
+    return (files(__name__) / "sentences.txt").read_bytes()
+
+
 def _read(name: str) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = json.loads((files(__name__) / name).read_text(encoding="utf-8"))
     return entries
@@ -51,3 +72,4 @@ def _read(name: str) -> list[dict[str, Any]]:
 
 EXAMPLES = tuple(Example(e["label"], e["text"], tuple(e["masked"])) for e in _read("examples.json"))
 CONTRASTS = tuple(Contrasted(**entry) for entry in _read("contrasts.json"))
+MINIMAL_PAIRS = tuple(MinimalPair(**entry) for entry in _read("minimal_pairs.json"))

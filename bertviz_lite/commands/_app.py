@@ -14,6 +14,7 @@ from bertviz_lite.commands.compare import compare
 from bertviz_lite.commands.convert import convert
 from bertviz_lite.commands.fill import fill
 from bertviz_lite.commands.inspect import inspect
+from bertviz_lite.commands.score import score
 from bertviz_lite.errors import BertvizError
 
 app = typer.Typer(
@@ -24,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(fill)
+app.command()(score)
 app.command()(inspect)
 app.command()(convert)
 app.command()(compare)

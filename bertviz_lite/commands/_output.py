@@ -24,9 +24,13 @@ def bar(share: float, width: int = 24) -> str:
     return ("█" if _is_unicode() else "#") * round(share * width)
 
 
-def print_json(value: object) -> None:
-    """Print JSON that every reader takes: no NaN, and escapes where the output could not hold the characters."""
-    typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=not _is_unicode(), indent=2))
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """Print JSON that every reader takes: no NaN, and escapes where the output could not hold the characters.
+
+    Args:
+        indent: None for one line.
+    """
+    typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=not _is_unicode(), indent=indent))
 
 
 @contextmanager

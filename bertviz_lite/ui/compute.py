@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
@@ -21,25 +21,32 @@ from bertviz_lite.analysis import (
     Contrast,
     Filling,
     MaskPredictions,
+    Metric,
     Neighbours,
+    PairScores,
     Progress,
+    ScoredLine,
     Stages,
     Strategy,
     TokenScores,
     attention_maps,
+    compare_pair,
     continuing_ids,
     fill,
+    labelled_loss,
     neighbours,
-    pseudo_loss,
     row_norms,
+    score,
+    score_lines,
     top_k,
-    unmasked_loss,
     wrong_case_ids,
 )
 from bertviz_lite.analysis import candidates as score_candidates
 from bertviz_lite.analysis import contrast as contrast_texts
 from bertviz_lite.analysis import stages as follow_stages
 from bertviz_lite.checkpoints import Checkpoint, Comparison, TensorStatistics, compare, tensor_statistics
+from bertviz_lite.model import IGNORED_LABEL
+from bertviz_lite.texts import Line
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui.gate import gate
 
@@ -114,16 +121,52 @@ def contrast(checkpoint: Checkpoint, first: Encoding, second: Encoding, k: int, 
     )
 
 
-def scores(checkpoint: Checkpoint, encoding: Encoding, measure: str) -> TokenScores:
+def scores(checkpoint: Checkpoint, encoding: Encoding, metric: Metric) -> TokenScores:
     """The loss of every token; a progress bar shows while positions are masked in turn."""
-    exclude = _excluded(checkpoint, special=False)
     # What is masked on other pages is scored as it was typed: one text, one answer.
     plain = encoding.masked(())
-    if measure == "unmasked":
-        ask = partial(unmasked_loss, checkpoint.model, plain, exclude=exclude)
-    else:
-        ask = partial(_pseudo_loss_with_progress, checkpoint, plain, exclude)
-    return _kept(("scores", checkpoint.report.digest, plain, measure), ask)
+
+    def ask() -> TokenScores:
+        with _progress("Masking tokens in turn") as told:
+            return score(checkpoint.model, plain, metric, exclude=_excluded(checkpoint, False), progress=told)
+
+    return _kept(("scores", checkpoint.report.digest, plain, metric), ask)
+
+
+def labelled(checkpoint: Checkpoint, encoding: Encoding) -> TokenScores:
+    """The loss of the tokens that `encoding` hides, all hidden at once."""
+    hidden = zip(encoding.ids, encoding.typed_ids, strict=True)
+    labels = [IGNORED_LABEL if shown == typed else typed for shown, typed in hidden]
+    exclude = _excluded(checkpoint, special=False)
+    return _kept(
+        ("labelled", checkpoint.report.digest, encoding),
+        partial(labelled_loss, checkpoint.model, encoding, labels, exclude=exclude),
+    )
+
+
+def pair(checkpoint: Checkpoint, a: Encoding, b: Encoding, metric: Metric) -> PairScores:
+    """Two sentences, word by word."""
+    exclude = _excluded(checkpoint, special=False)
+    return _kept(
+        ("pair", checkpoint.report.digest, a, b, metric),
+        partial(compare_pair, checkpoint.model, a, b, metric, exclude=exclude),
+    )
+
+
+def scored_lines(
+    checkpoint: Checkpoint, lines: Sequence[Line], metric: Metric, told: Callable[[], None]
+) -> Iterator[ScoredLine]:
+    """The lines of a file as they are scored; nothing is kept. `told` is called between batches, and may raise."""
+
+    def progress(*_: int) -> None:
+        gate().give_way()
+        told()
+
+    exclude = _excluded(checkpoint, special=False)
+    with gate().entered():
+        yield from score_lines(
+            checkpoint.model, checkpoint.tokenizer, lines, metric, exclude=exclude, progress=progress
+        )
 
 
 def attention(checkpoint: Checkpoint, encoding: Encoding) -> AttentionMaps:
@@ -163,20 +206,6 @@ def near(checkpoint: Checkpoint, token_id: int) -> Neighbours:
 def comparison(a: Checkpoint, b: Checkpoint) -> Comparison:
     """Two checkpoints, tensor by tensor."""
     return _kept(("comparison", a.report.digest, b.report.digest, a.report.name, b.report.name), partial(compare, a, b))
-
-
-def _pseudo_loss_with_progress(checkpoint: Checkpoint, encoding: Encoding, exclude: frozenset[int]) -> TokenScores:
-    bar = st.empty()
-
-    def progress(done: int, n: int) -> None:
-        gate().give_way()
-        if done < n:
-            bar.progress(done / n, f"Masking each position in turn: {done} of {n}")
-
-    try:
-        return pseudo_loss(checkpoint.model, encoding, exclude=exclude, progress=progress)
-    finally:
-        bar.empty()
 
 
 @contextmanager
@@ -232,9 +261,12 @@ __all__ = [
     "comparison",
     "contrast",
     "filling",
+    "labelled",
     "near",
     "norms",
+    "pair",
     "predictions",
+    "scored_lines",
     "scores",
     "stages",
     "statistics",

@@ -69,6 +69,7 @@ def row(
     clickable: bool = False,
     mask: str = "mask",
     unseen: Collection[int] = (),
+    key: str | None = None,
 ) -> None:
     """Draw the chips of an encoding.
 
@@ -78,9 +79,10 @@ def row(
         clickable: whether a click masks a word or shows it again.
         mask: the setting that holds the masked words.
         unseen: positions that the model does not read, where the text is too long for it.
+        key: tells rows on one page apart, where `mask` does not.
     """
     pieces = [replace(_piece(encoding, i, (tips or {}).get(i, "")), unseen=i in unseen) for i in range(len(encoding))]
-    key = "chips" if mask == "mask" else f"chips_{mask}"
+    key = key or ("chips" if mask == "mask" else f"chips_{mask}")
     _chips_view(
         key=key,
         data=chips.chips(

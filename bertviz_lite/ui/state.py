@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertviz_lite.bundled import CONTRASTS, EXAMPLES
+from bertviz_lite.bundled import CONTRASTS, EXAMPLES, MINIMAL_PAIRS
 
 MOST_CHARACTERS = 10_000
 CHOSEN, MEAN = "chosen", "mean"  # values of layer, head and the like that are no number
@@ -91,7 +91,12 @@ SETTINGS: Mapping[str, Setting] = {
     "second": Setting(CONTRASTS[0].second, lambda value: value[:MOST_CHARACTERS]),
     "mask2": Setting((), _numbers, _write_numbers),
     "pair": Setting(CONTRASTS[0].words, lambda value: value[:200]),
-    "measure": Setting("pseudo", _one_of("pseudo", "unmasked")),
+    "scored": Setting("sentence", _one_of("sentence", "pair", "file")),
+    "measure": Setting("pll", _one_of("pll", "word_l2r", "whole_word", "l2r", "unmasked", "labelled")),
+    "by": Setting("pieces", _one_of("pieces", "words")),
+    "pair_a": Setting(MINIMAL_PAIRS[0].good, lambda value: value[:MOST_CHARACTERS]),
+    "pair_b": Setting(MINIMAL_PAIRS[0].bad, lambda value: value[:MOST_CHARACTERS]),
+    "order": Setting("high", _one_of("high", "low", "file")),
     "unit": Setting("nats", _one_of("nats", "bits")),
     "layer": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
     "head": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),

@@ -18,7 +18,7 @@ PACKAGE = ROOT / "bertviz_lite"
 # From the ground up: a room may call those before it, and itself.
 ROOMS = (
     ("errors", "_version", "bundled"),
-    ("config",),
+    ("config", "texts"),
     ("_inputs", "_tokenizer_files"),
     ("model", "tokenizer"),
     ("checkpoints",),
