@@ -25,6 +25,15 @@ from bertviz_lite.analysis.scoring import (
     scored_positions,
     unmasked_loss,
 )
+from bertviz_lite.analysis.training_examples import (
+    Draws,
+    LossByKind,
+    TrainingExample,
+    draws,
+    expected_n_selected,
+    loss_by_kind,
+    training_example,
+)
 from bertviz_lite.analysis.vocabulary import Neighbours, neighbours, row_norms
 from bertviz_lite.analysis.window import Window, window
 
@@ -36,8 +45,10 @@ __all__ = [
     "Candidates",
     "Case",
     "Contrast",
+    "Draws",
     "Filling",
     "HeadStatistics",
+    "LossByKind",
     "MaskPredictions",
     "Metric",
     "Neighbours",
@@ -48,6 +59,7 @@ __all__ = [
     "Strategy",
     "TokenScores",
     "Totals",
+    "TrainingExample",
     "Window",
     "WorkedLogit",
     "attention_maps",
@@ -55,11 +67,14 @@ __all__ = [
     "compare_pair",
     "continuing_ids",
     "contrast",
+    "draws",
+    "expected_n_selected",
     "fill",
     "head_statistics",
     "labelled_loss",
     "leaders",
     "log_odds",
+    "loss_by_kind",
     "neighbours",
     "pseudo_loss",
     "require_fits",
@@ -75,6 +90,7 @@ __all__ = [
     "stages",
     "top_k",
     "totals",
+    "training_example",
     "unmasked_loss",
     "window",
     "without",

@@ -20,6 +20,7 @@ from bertviz_lite.analysis import (
     Case,
     Contrast,
     Filling,
+    LossByKind,
     MaskPredictions,
     Metric,
     Neighbours,
@@ -29,6 +30,7 @@ from bertviz_lite.analysis import (
     Stages,
     Strategy,
     TokenScores,
+    TrainingExample,
     attention_maps,
     compare_pair,
     continuing_ids,
@@ -43,15 +45,19 @@ from bertviz_lite.analysis import (
 )
 from bertviz_lite.analysis import candidates as score_candidates
 from bertviz_lite.analysis import contrast as contrast_texts
+from bertviz_lite.analysis import loss_by_kind as mean_loss_by_kind
 from bertviz_lite.analysis import stages as follow_stages
+from bertviz_lite.analysis import training_example as draw_example
 from bertviz_lite.checkpoints import Checkpoint, Comparison, TensorStatistics, compare, tensor_statistics
 from bertviz_lite.model import IGNORED_LABEL
 from bertviz_lite.texts import Line
 from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.training import MaskingRule
 from bertviz_lite.ui.gate import gate
 
 Answer = TypeVar("Answer")
 
+N_EXAMPLES = 64  # over which losses by kind are averaged
 _ANSWER_BYTES = 256 << 20  # over all visitors; the least recently used go first
 
 
@@ -142,6 +148,24 @@ def labelled(checkpoint: Checkpoint, encoding: Encoding) -> TokenScores:
         ("labelled", checkpoint.report.digest, encoding),
         partial(labelled_loss, checkpoint.model, encoding, labels, exclude=exclude),
     )
+
+
+def training_example(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRule, seed: int) -> TrainingExample:
+    """One draw of the text, and what the model makes of it."""
+    return _kept(
+        ("example", checkpoint.report.digest, encoding, rule, seed),
+        partial(draw_example, checkpoint.model, encoding, rule, seed, exclude=_excluded(checkpoint, special=False)),
+    )
+
+
+def loss_by_kind(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRule, seed: int) -> LossByKind:
+    """The loss of masked, random and kept tokens over `N_EXAMPLES` draws."""
+
+    def ask() -> LossByKind:
+        with _progress("Asking for the labels of many examples") as told:
+            return mean_loss_by_kind(checkpoint.model, encoding, rule, seed, N_EXAMPLES, progress=told)
+
+    return _kept(("by kind", checkpoint.report.digest, encoding, rule, seed), ask)
 
 
 def pair(checkpoint: Checkpoint, a: Encoding, b: Encoding, metric: Metric) -> PairScores:
@@ -255,6 +279,7 @@ def _size(answer: object) -> int:
 
 
 __all__ = [
+    "N_EXAMPLES",
     "Choice",
     "attention",
     "candidates",
@@ -262,6 +287,7 @@ __all__ = [
     "contrast",
     "filling",
     "labelled",
+    "loss_by_kind",
     "near",
     "norms",
     "pair",
@@ -270,4 +296,5 @@ __all__ = [
     "scores",
     "stages",
     "statistics",
+    "training_example",
 ]

@@ -25,6 +25,7 @@ PAGES = (
     PageLink("app.py", "Fill the mask"),
     PageLink("pages/token_loss.py", "Token loss"),
     PageLink("pages/attention.py", "Attention"),
+    PageLink("pages/masking.py", "How it was trained"),
     PageLink("pages/compare.py", "Compare"),
     PageLink("pages/decoder.py", "Why a decoder?"),
     PageLink("pages/checkpoint.py", "Checkpoint"),
