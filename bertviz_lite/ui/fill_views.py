@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 import streamlit as st
 
@@ -15,6 +17,7 @@ from bertviz_lite.analysis import (
     require_numbers,
     slots,
 )
+from bertviz_lite.bundled import EXAMPLES
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import TextError
 from bertviz_lite.figures import predictions as figures
@@ -25,6 +28,7 @@ from bertviz_lite.ui.sentence import plain
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
 _MOST_MASKS = 12  # more are filled together only on request: it takes a pass a mask and beam
 _MOST_BARS = 14
+_EXAMPLE, _EXAMPLE_BEAMS = "A city", 8
 _JOINT = (
     "The joint log-probability of a filling is the sum of ln p of each piece, given the text and the pieces put in "
     "before it. **Independent**: each mask takes its own best, and these are then put in from left to right to be "
@@ -66,6 +70,8 @@ def together(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
     with pictures:
         found = {name: compute.filling(checkpoint, encoding, name, beams, choice) for name in STRATEGIES}
         st.markdown(_contradiction(checkpoint, encoding, found["independent"], found["beam"]), help=_JOINT)
+        if n == 1:
+            _for_example(checkpoint, choice)
         beam = found["beam"]
         shown = [fill_tables.joined(checkpoint, encoding, row) for row in beam.ids[:_MOST_BARS]]
         probs = np.exp(beam.joint_log_probs[:_MOST_BARS]).tolist()
@@ -174,14 +180,23 @@ def _summary(checkpoint: Checkpoint, found: MaskPredictions, mask: int) -> str:
     return f"**{plain(piece)}** stood here: **rank {found.original_ranks[mask]:,}**, probability **{prob}**. {told}"
 
 
+def _for_example(checkpoint: Checkpoint, choice: compute.Choice) -> None:
+    """What two masks can do to each other, on a bundled example."""
+    example = next(example for example in EXAMPLES if example.label == _EXAMPLE)
+    encoding = checkpoint.tokenizer.encode(example.text).masked(example.masked, checkpoint.tokenizer.mask_token)
+    with suppress(TextError):  # another vocabulary may read nothing there
+        alone, beam = (
+            compute.filling(checkpoint, encoding, name, _EXAMPLE_BEAMS, choice) for name in ("independent", "beam")
+        )
+        shown = plain(" ".join(encoding.pieces[1:-1]))
+        st.info(f"Two masks can, as in **{shown}** ({_EXAMPLE}). {_contradiction(checkpoint, encoding, alone, beam)}")
+
+
 def _contradiction(checkpoint: Checkpoint, encoding: Encoding, alone: Filling, beam: Filling) -> str:
     """Whether filling the masks alone contradicts itself here."""
     said, best = (plain(fill_tables.joined(checkpoint, encoding, filling.ids[0])) for filling in (alone, beam))
     if len(alone.positions) == 1:
-        return (
-            f"One mask, so nothing can contradict: **{best}** whichever way. Mask a second word, or press **A city** "
-            "above."
-        )
+        return f"One mask, so nothing can contradict: **{best}** whichever way. Mask a second word."
     if said == best:
         return f"Here the masks agree: alone and together they say **{best}**."
     gain = float(beam.joint_log_probs[0] - alone.joint_log_probs[0])

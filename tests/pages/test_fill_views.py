@@ -47,6 +47,8 @@ def test_every_example_opens_in_every_view(open_page: Open, view: str, example: 
 def test_the_page_shows_that_independent_guesses_contradict_each_other(open_page: Open) -> None:
     at = open_page(ask="together")
     assert "nothing can contradict" in said(at)
+    assert "**san california**" in at.info[0].value, "one mask shows the example at first sight"
+    assert "**san francisco**" in at.info[0].value
     at.button(key="example_A city").click().run()
     encoding = TOKENIZER.encode(CITY.text).masked(CITY.masked)
     found = {way: fill(MODEL, encoding, way, beams=8, exclude=SPECIAL) for way in STRATEGIES}

@@ -19,6 +19,7 @@ PICTURES = {
     "together": "/?ask=together&text=She+was+born+in+San+Francisco,+California.&mask=4,5",
     "loss": "/token_loss",
     "attention": "/attention",
+    "training": "/masking",
     "decoder": "/decoder",
     "compare": "/compare",
     "checkpoint": "/checkpoint?view=tensors",
