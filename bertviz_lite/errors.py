@@ -53,6 +53,10 @@ class MissingTensorsError(CheckpointError):
         self.missing = tuple(missing)
 
 
+class TrainingError(BertvizError):
+    """A model cannot be trained as asked, or training had to stop; what was saved before is kept."""
+
+
 __all__ = [
     "ArchiveError",
     "BertvizError",
@@ -62,5 +66,6 @@ __all__ = [
     "MissingTensorsError",
     "TextError",
     "TokenizerError",
+    "TrainingError",
     "WeightsError",
 ]

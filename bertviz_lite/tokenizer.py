@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -239,6 +239,18 @@ class Tokenizer:
             typed_ids=tuple(found.ids),
             typed_pieces=pieces,
         )
+
+    def ids_of(self, texts: Sequence[str]) -> list[list[int]]:
+        """Ids of many texts at once, several times as quick as `encode`; no special tokens are added.
+
+        Raises:
+            TextError: the vocabulary can neither spell a character nor has an unknown token.
+        """
+        try:
+            found = self._backend.encode_batch_fast([_encodable(text) for text in texts], add_special_tokens=False)
+        except Exception as error:  # the package raises bare Exception, for a character that no piece spells
+            raise TextError(f"The tokenizer cannot encode these texts: {error}.") from error
+        return [encoding.ids for encoding in found]
 
     def with_mask_token(self, text: str) -> str:
         """The text with `[mask]`, `[ MASK ]`, `<mask>` and `___` written as the mask token.

@@ -4,7 +4,7 @@
 """
 
 from bertviz_lite.checkpoints._archives import ARCHIVES
-from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence
+from bertviz_lite.checkpoints._checkpoint import Checkpoint, count_parameters, tie_sentence, write_folder
 from bertviz_lite.checkpoints._folder import Source, matters
 from bertviz_lite.checkpoints._load import inspect, load
 from bertviz_lite.checkpoints._save import file_name, saved_zip
@@ -37,4 +37,5 @@ __all__ = [
     "saved_zip",
     "tensor_statistics",
     "tie_sentence",
+    "write_folder",
 ]

@@ -96,13 +96,18 @@ class Checkpoint:
             raise CheckpointError(f"{folder} cannot be written ({error.strerror or error}).") from error
 
     def _save(self, folder: Path) -> None:
-        self.model.save_pretrained(folder)
+        write_folder(self.model, self.tokenizer, folder)
         if not self.predicts:
             weights = folder / "model.safetensors"
             trunk = {name: t.clone() for name, t in load_file(weights).items() if name.startswith("bert.")}
             save_file(trunk, weights, metadata={"format": "pt"})
-        for name, content in self.tokenizer.to_files().items():
-            (folder / name).write_text(content, encoding="utf-8")
+
+
+def write_folder(model: BERTForMaskedLM, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write a model and its tokenizer as a folder in the Hugging Face layout; an OSError says why not."""
+    model.save_pretrained(folder)
+    for name, content in tokenizer.to_files().items():
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 def count_parameters(config: BERTConfig) -> ParameterCounts:
@@ -141,4 +146,4 @@ def dtype_name(tensor: Tensor) -> str:
     return str(tensor.dtype).removeprefix("torch.")
 
 
-__all__ = ["Checkpoint", "count_parameters", "dtype_name", "tie_sentence"]
+__all__ = ["Checkpoint", "count_parameters", "dtype_name", "tie_sentence", "write_folder"]

@@ -14,6 +14,7 @@ from bertviz_lite.commands.compare import compare
 from bertviz_lite.commands.convert import convert
 from bertviz_lite.commands.fill import fill
 from bertviz_lite.commands.inspect import inspect
+from bertviz_lite.commands.pretrain import pretrain
 from bertviz_lite.commands.score import score
 from bertviz_lite.errors import BertvizError
 
@@ -29,6 +30,7 @@ app.command()(score)
 app.command()(inspect)
 app.command()(convert)
 app.command()(compare)
+app.command()(pretrain)
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,6 +3,8 @@
 Nothing in this room draws or knows a page; a page starts a run and reads what it logs.
 """
 
+from bertviz_lite.training.journal import STOP, Progress, read_log, read_status
+from bertviz_lite.training.loop import Hooks, pretrain, read_recipe, resume
 from bertviz_lite.training.masking import (
     KEPT,
     KINDS,
@@ -14,5 +16,34 @@ from bertviz_lite.training.masking import (
     MaskingRule,
     mask,
 )
+from bertviz_lite.training.preparation import read_network
+from bertviz_lite.training.recipe import PRECISIONS, Recipe
+from bertviz_lite.training.run import CHECKPOINTS, RUN
+from bertviz_lite.training.schedule import SCHEDULES, learning_rate
 
-__all__ = ["KEPT", "KINDS", "MASKED", "NOT_SELECTED", "RANDOM", "RULES", "MaskedBatch", "MaskingRule", "mask"]
+__all__ = [
+    "CHECKPOINTS",
+    "KEPT",
+    "KINDS",
+    "MASKED",
+    "NOT_SELECTED",
+    "PRECISIONS",
+    "RANDOM",
+    "RULES",
+    "RUN",
+    "SCHEDULES",
+    "STOP",
+    "Hooks",
+    "MaskedBatch",
+    "MaskingRule",
+    "Progress",
+    "Recipe",
+    "learning_rate",
+    "mask",
+    "pretrain",
+    "read_log",
+    "read_network",
+    "read_recipe",
+    "read_status",
+    "resume",
+]

@@ -1,0 +1,108 @@
+"""The training run: prepares, steps, evaluates, saves, and goes on where it was interrupted.
+
+A run lives in one folder: DIR/run holds its recipe, state, log and status, DIR/checkpoints the moments that were kept,
+and DIR itself, at the end, the trained model in the Hugging Face layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertviz_lite.errors import BertvizError, TrainingError
+from bertviz_lite.training._files import write_text
+from bertviz_lite.training.journal import Journal, Progress
+from bertviz_lite.training.preparation import Prepared, prepare
+from bertviz_lite.training.recipe import Recipe
+from bertviz_lite.training.run import RECIPE, RUN, WEIGHTS, Run
+from bertviz_lite.training.workers import Workers
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """How the caller of a run hears of it and ends it.
+
+    Attributes:
+        listen: called with every change of the progress, in the leading process.
+        stop: asked before every step; True ends the run with its state saved.
+    """
+
+    listen: Callable[[Progress], None] = lambda _: None
+    stop: Callable[[], bool] = lambda: False
+
+
+def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hooks | None = None) -> Progress:
+    """Train a model by a recipe into a folder that is new or empty.
+
+    Args:
+        store: where tokenised corpora are kept, to be shared between runs; by default in the run's folder.
+
+    Raises:
+        TrainingError: the folder is in use, the text cannot be used, or the run had to stop; says what is kept.
+        BertvizError: the recipe or the checkpoint to start from cannot be used.
+    """
+    workers = Workers()
+    if workers.leads:
+        if (out / RUN / RECIPE).is_file():
+            raise TrainingError(f"{out} holds a run already: resume it, or choose another folder.")
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise TrainingError(f"{out} is there already and not an empty folder; choose another.")
+        write_text(out / RUN / RECIPE, recipe.to_json())
+    return _run(recipe, out, store, hooks or Hooks(), workers)
+
+
+def resume(out: Path, *, store: Path | None = None, hooks: Hooks | None = None) -> Progress:
+    """Go on with an interrupted run, with the batch that was next when its state was last saved.
+
+    Raises:
+        TrainingError: there is no run in the folder, or as in `pretrain`.
+    """
+    recipe = read_recipe(out)
+    if (out / WEIGHTS).is_file():
+        raise TrainingError(f"The run in {out} has ended: the trained model lies there.")
+    return _run(recipe, out, store, hooks or Hooks(), Workers())
+
+
+def read_recipe(out: Path) -> Recipe:
+    """The recipe of the run in a folder.
+
+    Raises:
+        TrainingError: there is no run.
+        ConfigError: its recipe is damaged.
+    """
+    try:
+        return Recipe.from_json((out / RUN / RECIPE).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TrainingError(f"{out} holds no run that could be resumed.") from error
+
+
+def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: Workers) -> Progress:
+    journal = Journal(out / RUN, hooks.listen, writes=workers.leads)
+    try:
+        journal.forget_stop()
+
+        def made() -> Prepared:
+            return prepare(recipe, out / RUN, store or out / RUN / "store", lambda told: journal.tell(message=told))
+
+        journal.tell(now=True, phase="preparing", message="Reading the text.")
+        prepared = made() if workers.leads else None
+        workers.agree([0.0])  # the others wait until the leader has made everything
+        Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
+    except (BertvizError, OSError) as error:
+        failed = error if isinstance(error, BertvizError) else TrainingError(f"{out} cannot be written ({error}).")
+        _tell_failure(journal, str(failed))
+        raise failed from error
+    finally:
+        workers.leave()
+    return journal.progress
+
+
+def _tell_failure(journal: Journal, message: str) -> None:
+    try:
+        journal.tell(now=True, phase="failed", message=message)
+    except BertvizError:
+        return  # the disk is full: the caller is told all the same
+
+
+__all__ = ["Hooks", "pretrain", "read_recipe", "resume"]
