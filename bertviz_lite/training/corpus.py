@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import lzma
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from bertviz_lite.tokenizer import Tokenizer
 _ENDINGS = (".txt", ".txt.gz", ".txt.xz")
 _LONGEST_LINE = 100_000  # bytes; a longer one is cut, so that a file without line breaks still streams
 _BLOCK_LINES = 10
+_LETTERS = 8  # at most one letter for so many pieces of the vocabulary
 # White space after . ! ? and perhaps a closing quote, but not after the likes of "Mr." and "J."
 _SENTENCE_BREAK = re.compile(
     r"""(?:(?<=[.!?])|(?<=[.!?]["')\]]))(?<!\b[A-Z]\.)(?<!\bMr\.)(?<!\bMrs\.)(?<!\bDr\.)(?<!\bSt\.)\s+"""
@@ -107,19 +109,42 @@ def find_sources(corpus: Sequence[str | Path]) -> tuple[Source, ...]:
 def learn_tokenizer(sources: Sequence[Source], vocab_size: int, *, lower_case: bool = True) -> Tokenizer:
     """A WordPiece vocabulary of at most this size, learnt from the text; the special tokens have ids 0 to 4.
 
+    The same text gives the same vocabulary.
+
     Raises:
         TrainingError: a file cannot be read, or the text holds no words.
     """
-    backend = tokenizers.Tokenizer(WordPiece(unk_token=SPECIAL_TOKENS["unk_token"], max_input_chars_per_word=100))
-    backend.normalizer = BertNormalizer(lowercase=lower_case)
-    backend.pre_tokenizer = BertPreTokenizer()
-    trainer = WordPieceTrainer(
-        vocab_size=vocab_size, special_tokens=_SPECIAL, limit_alphabet=vocab_size // 4, show_progress=False
-    )
-    backend.train_from_iterator((" ".join(block) for source in sources for block in source.blocks()), trainer)
-    if backend.get_vocab_size() <= len(_SPECIAL):
+    normalizer = BertNormalizer(lowercase=lower_case)
+    letters: Counter[str] = Counter()
+    for text in _texts(sources):
+        letters.update(normalizer.normalize_str(text))
+    known = sorted((c for c in letters if not c.isspace()), key=lambda c: (-letters[c], c))[: vocab_size // _LETTERS]
+    if not known:
         raise TrainingError("The text holds no words, so there is nothing to learn.")
-    return Tokenizer(backend)
+    backend = _backend({}, normalizer)
+    # The trainer numbers letters inside words in an order of chance, and ties follow the numbers: named as special
+    # tokens, they have theirs beforehand. They are not special in the tokenizer that is built from its vocabulary.
+    trainer = WordPieceTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[*_SPECIAL, *known, *(f"##{letter}" for letter in known)],
+        initial_alphabet=known,
+        limit_alphabet=len(known),
+        show_progress=False,
+    )
+    backend.train_from_iterator(_texts(sources), trainer)
+    return Tokenizer(_backend(backend.get_vocab(), normalizer))
+
+
+def _texts(sources: Sequence[Source]) -> Iterator[str]:
+    return (" ".join(block) for source in sources for block in source.blocks())
+
+
+def _backend(vocabulary: dict[str, int], normalizer: BertNormalizer) -> tokenizers.Tokenizer:
+    model = WordPiece(vocabulary, unk_token=SPECIAL_TOKENS["unk_token"], max_input_chars_per_word=100)
+    backend = tokenizers.Tokenizer(model)
+    backend.normalizer = normalizer
+    backend.pre_tokenizer = BertPreTokenizer()
+    return backend
 
 
 __all__ = ["Source", "find_sources", "learn_tokenizer"]

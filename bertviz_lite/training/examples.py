@@ -49,14 +49,13 @@ class Masker:
 
     def __call__(self, batch: Batch, *seed: int) -> MaskedBatch:
         """The batch as training examples; numbers that name the draw."""
-        drawn = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1)
         return mask(
             batch.ids,
             self._ordinary[batch.ids],
             mask_id=self.tokenizer.mask_id,
             vocab_size=len(self.tokenizer),
             rule=self.rule,
-            generator=torch.Generator().manual_seed(drawn),
+            generator=torch.Generator().manual_seed(draw_seed(*seed)),
             word_ids=self._begins[batch.ids].cumsum(1) - 1,
             lengths=batch.lengths,
         )
@@ -76,6 +75,11 @@ class Masker:
         return [self.tokenizer.piece(int(i)) for i in ids]
 
 
+def draw_seed(*numbers: int) -> int:
+    """One seed from several numbers, 63 bits."""
+    return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> 1)
+
+
 def read_examples(
     part: Part, masker: Masker, rule: BatchRule, seed: int, epoch: int = 0, index: int = 0
 ) -> Iterator[Numbered]:
@@ -92,4 +96,4 @@ def read_examples(
         epoch, index = epoch + 1, 0
 
 
-__all__ = ["Masker", "Numbered", "read_examples"]
+__all__ = ["Masker", "Numbered", "draw_seed", "read_examples"]

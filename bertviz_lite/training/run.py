@@ -11,12 +11,15 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
+import torch
+
 from bertviz_lite.checkpoints import write_folder
 from bertviz_lite.errors import TrainingError
 from bertviz_lite.training._files import replace_with, write_text
 from bertviz_lite.training.evaluation import check_probes, choose_probes, evaluate, held_out_set, predict_probes
-from bertviz_lite.training.examples import Masker, Numbered, read_examples
+from bertviz_lite.training.examples import Masker, Numbered, draw_seed, read_examples
 from bertviz_lite.training.journal import Journal
+from bertviz_lite.training.masking import MaskingRule
 from bertviz_lite.training.optimisation import Stepper, StepResult, adamw
 from bertviz_lite.training.preparation import Prepared
 from bertviz_lite.training.recipe import Recipe
@@ -47,7 +50,8 @@ class Run:
         self.masker = Masker(self.tokenizer, self.model.config, recipe.masking)
         self.probes = recipe.probes or choose_probes(prepared.store.held_out, self.tokenizer)
         check_probes(self.probes, self.tokenizer, self.model.config.max_position_embeddings)
-        self.held_out = held_out_set(prepared.store.held_out, self.masker, recipe.batches)
+        usual = Masker(self.tokenizer, self.model.config, MaskingRule())  # whatever the run's own rule: to compare
+        self.held_out = held_out_set(prepared.store.held_out, usual, recipe.batches)
         self._resumed = (out / RUN / STATE).is_file()
         self.now = load_state(out / RUN, self.model, self.optimizer) if self._resumed else Counters()
         journal.rewind(self.now.step if self._resumed else -1)
@@ -90,6 +94,7 @@ class Run:
             recipe.share(now.tokens, now.seconds), peak=recipe.peak_lr, schedule=recipe.schedule, warmup=recipe.warmup
         )
         start = time.monotonic()
+        torch.manual_seed(draw_seed(recipe.seed, now.step, self.workers.rank))  # of dropout
         batches = [next(self.examples) for _ in range(recipe.accumulate)]
         result = self.stepper.step([batch.examples for batch in batches], lr)
         if not result.is_finite:
