@@ -64,7 +64,7 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
     with _stop_signals() as asked, _Screen() as screen:
         hooks = Hooks(listen=screen.show, stop=asked.is_set)
         if resume:
-            last = train_on(out, store=store, hooks=hooks)
+            train_on(out, store=store, hooks=hooks)
         else:
             sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads}
             recipe = Recipe(
@@ -91,8 +91,7 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
                 checkpoint_steps=_steps(checkpoint_at),
                 probes=tuple(probe or ()),
             )
-            last = train(recipe, out, store=store, hooks=hooks)
-    typer.echo(f"{last.phase}: {last.step:,} steps, {last.tokens:,} tokens, {last.seconds / 60:.1f} minutes; see {out}")
+            train(recipe, out, store=store, hooks=hooks)
 
 
 def _weight(text: str) -> tuple[str, float]:
@@ -152,7 +151,7 @@ class _Screen:
         told = _sentence(progress)
         self._bar.update(self._task, completed=progress.share, description=told)
         mark = (progress.phase, progress.message, id(progress.held_out))
-        if self._lines and mark != self._told:
+        if self._lines and mark != self._told and progress.phase != "failed":
             self._told = mark
             typer.echo(told)
 

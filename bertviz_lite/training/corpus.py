@@ -64,8 +64,9 @@ class Source:
         block: list[str] = []
         n_lines = 0
         for line in self._lines():
-            block += _SENTENCE_BREAK.split(line) if line else []
-            n_lines += 1
+            if line:
+                block += _SENTENCE_BREAK.split(line)
+                n_lines += 1
             if block and (not line or n_lines >= _BLOCK_LINES):
                 yield block
                 block, n_lines = [], 0

@@ -71,16 +71,17 @@ def evaluate(model: BERTForMaskedLM, held_out: HeldOutSet) -> dict[str, dict[str
 
 def choose_probes(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
     """A few short held-out sentences, each with its longest word masked, for a run that was given none."""
-    chosen = []
-    for i in range(len(part.starts) - 1):
+    chosen: list[str] = []
+    n_sentences = len(part.starts) - 1
+    for i in range(n_sentences):
+        if i * _PROBES < len(chosen) * n_sentences:
+            continue  # one of each fifth of the text
         ids = [int(t) for t in part.tokens[part.starts[i] : part.starts[i + 1]]]
         pieces = [tokenizer.piece(t) for t in ids]
         words = [p for p in pieces if p.isalpha()]
         if len(ids) in _PROBE_PIECES and len(words) >= len(pieces) - 1 and not tokenizer.special_ids & set(ids):
             hidden = pieces.index(max(words, key=len))
             chosen.append(" ".join([*pieces[:hidden], tokenizer.mask_token, *pieces[hidden + 1 :]]))
-        if len(chosen) == _PROBES:
-            break
     return tuple(chosen)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from bertviz_lite.errors import BertvizError, TrainingError
 from bertviz_lite.training._files import write_text
 from bertviz_lite.training.journal import Journal, Progress
-from bertviz_lite.training.preparation import Prepared, prepare
+from bertviz_lite.training.preparation import START, Prepared, prepare
 from bertviz_lite.training.recipe import Recipe
 from bertviz_lite.training.run import RECIPE, RUN, WEIGHTS, Run
 from bertviz_lite.training.workers import Workers
@@ -44,9 +44,10 @@ def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hoo
     """
     workers = Workers()
     if workers.leads:
-        if (out / RUN / RECIPE).is_file():
+        if (out / RUN / START).is_dir():
             raise TrainingError(f"{out} holds a run already: resume it, or choose another folder.")
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        # A run that failed before it had a model to start from leaves nothing worth keeping.
+        if out.exists() and (not out.is_dir() or any(path.name != RUN for path in out.iterdir())):
             raise TrainingError(f"{out} is there already and not an empty folder; choose another.")
         write_text(out / RUN / RECIPE, recipe.to_json())
     return _run(recipe, out, store, hooks or Hooks(), workers)
@@ -79,16 +80,23 @@ def read_recipe(out: Path) -> Recipe:
 
 def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: Workers) -> Progress:
     journal = Journal(out / RUN, hooks.listen, writes=workers.leads)
+
+    def tell(message: str) -> None:
+        journal.tell(message=message)
+        if hooks.stop() or journal.asked_to_stop():
+            raise _StopAskedError
+
+    def made() -> Prepared:
+        return prepare(recipe, out / RUN, store or out / RUN / "store", tell)
+
     try:
         journal.forget_stop()
-
-        def made() -> Prepared:
-            return prepare(recipe, out / RUN, store or out / RUN / "store", lambda told: journal.tell(message=told))
-
         journal.tell(now=True, phase="preparing", message="Reading the text.")
         prepared = made() if workers.leads else None
         workers.agree([0.0])  # the others wait until the leader has made everything
         Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
+    except _StopAskedError:
+        journal.tell(now=True, phase="stopped", message="Stopped before its first step; resume it to begin.")
     except (BertvizError, OSError) as error:
         failed = error if isinstance(error, BertvizError) else TrainingError(f"{out} cannot be written ({error}).")
         _tell_failure(journal, str(failed))
@@ -96,6 +104,10 @@ def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: W
     finally:
         workers.leave()
     return journal.progress
+
+
+class _StopAskedError(Exception):
+    """Somebody has asked to stop while the run was being prepared."""
 
 
 def _tell_failure(journal: Journal, message: str) -> None:

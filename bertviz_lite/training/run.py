@@ -69,7 +69,9 @@ class Run:
             self._write_row(0.0, looked=True)
             self._keep_checkpoint()
             self._save_state()
-        self.journal.tell(now=True, phase="training", message="")
+        share = self.recipe.share(self.now.tokens, self.now.seconds)
+        begun = {"step": self.now.step, "tokens": self.now.tokens, "seconds": self.now.seconds, "share": share}
+        self.journal.tell(now=True, phase="training", message="", **begun)
         began, before = time.monotonic(), self.now.seconds
         saved = began
         while True:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -103,7 +104,20 @@ def _mapped(file: Path, dtype: str) -> NDArray[Any]:
 def _build(folder: Path, sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None]) -> None:
     folder.mkdir()
     dtype = np.dtype("uint16" if len(tokenizer) <= 2**16 else "uint32")
-    writers = [_PartWriter(folder, part, dtype) for part in _PARTS]
+    with ExitStack() as files:
+        writers = [files.enter_context(_PartWriter(folder, part, dtype)) for part in _PARTS]
+        counts = _write_parts(writers, sources, tokenizer, progress)
+    if not writers[0].n_tokens:
+        raise TrainingError("The text holds no words to train on.")
+    np.save(folder / "counts.npy", counts)
+    about = {"dtype": dtype.name, **{w.part: [asdict(r) for r in w.ranges] for w in writers}}
+    (folder / "store.json").write_text(json.dumps(about), encoding="utf-8")
+
+
+def _write_parts(
+    writers: Sequence[_PartWriter], sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None]
+) -> NDArray[np.int64]:
+    """Write the training text and the held-out text; returns the counts of the former, (sources, V)."""
     counts = np.zeros((len(sources), len(tokenizer)), np.int64)
     for row, source in enumerate(sources):
         blocks = _flagged(source)
@@ -116,13 +130,7 @@ def _build(folder: Path, sources: Sequence[Source], tokenizer: Tokenizer, progre
             progress(f"Turning {source.name} into tokens: {sum(w.n_tokens for w in writers) / 1e6:.1f} M so far.")
         for writer in writers:
             writer.end_source(source.name)
-    if not writers[0].n_tokens:
-        raise TrainingError("The text holds no words to train on.")
-    np.save(folder / "counts.npy", counts)
-    about = {"dtype": dtype.name, **{w.part: [asdict(r) for r in w.ranges] for w in writers}}
-    for writer in writers:
-        writer.close()
-    (folder / "store.json").write_text(json.dumps(about), encoding="utf-8")  # last: it marks a whole store
+    return counts
 
 
 def _flagged(source: Source) -> Iterator[tuple[list[str], bool]]:
@@ -151,7 +159,10 @@ class _PartWriter:
     def end_source(self, name: str) -> None:
         self.ranges.append(SourceRange(name, self.ranges[-1].end if self.ranges else 0, self.n_sentences))
 
-    def close(self) -> None:
+    def __enter__(self) -> _PartWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._tokens.close()
         self._starts.close()
 
