@@ -28,7 +28,9 @@ def _option(group: str, told: str, *names: str) -> Any:  # noqa: ANN401 - typer'
 def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
     out: Annotated[Path, typer.Option(help="Folder of the run; at the end the trained model lies there.")],
     corpus: Annotated[list[str] | None, typer.Argument(help="Text files or folders: .txt, .txt.gz, .txt.xz.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, as it was begun.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run in --out, as it was begun, or with another budget.")
+    ] = False,
     minutes: Annotated[float | None, _option("Budget", "How long to train, sittings added up.")] = None,
     tokens: Annotated[int | None, _option("Budget", "Or how much to read.")] = None,
     init: Annotated[str | None, _option("Model", "Checkpoint to continue from; from scratch if left out.")] = None,
@@ -64,7 +66,7 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
     with _stop_signals() as asked, _Screen() as screen:
         hooks = Hooks(listen=screen.show, stop=asked.is_set)
         if resume:
-            train_on(out, store=store, hooks=hooks)
+            train_on(out, minutes=minutes, tokens=tokens, store=store, hooks=hooks)
         else:
             sizes = {"num_hidden_layers": layers, "hidden_size": hidden, "num_attention_heads": heads}
             recipe = Recipe(

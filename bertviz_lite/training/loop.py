@@ -7,7 +7,7 @@ and DIR itself, at the end, the trained model in the Hugging Face layout.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bertviz_lite.errors import BertvizError, TrainingError
@@ -53,15 +53,29 @@ def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hoo
     return _run(recipe, out, store, hooks or Hooks(), workers)
 
 
-def resume(out: Path, *, store: Path | None = None, hooks: Hooks | None = None) -> Progress:
+def resume(
+    out: Path,
+    *,
+    minutes: float | None = None,
+    tokens: int | None = None,
+    store: Path | None = None,
+    hooks: Hooks | None = None,
+) -> Progress:
     """Go on with an interrupted run, with the batch that was next when its state was last saved.
+
+    Args:
+        minutes, tokens: another budget, what is used already included; the learning rate then follows that.
 
     Raises:
         TrainingError: there is no run in the folder, or as in `pretrain`.
+        ConfigError: the budget is no budget.
     """
     recipe = read_recipe(out)
     if (out / WEIGHTS).is_file():
         raise TrainingError(f"The run in {out} has ended: the trained model lies there.")
+    if minutes is not None or tokens is not None:
+        recipe = replace(recipe, minutes=minutes, tokens=tokens)
+        write_text(out / RUN / RECIPE, recipe.to_json())
     return _run(recipe, out, store, hooks or Hooks(), Workers())
 
 

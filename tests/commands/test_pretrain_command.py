@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
+import shutil
 import signal
 import threading
 import time
@@ -15,6 +18,7 @@ from shell_runs import run
 import bertviz_lite
 from bertviz_lite.training import Recipe, read_log, read_status
 
+README = Path(__file__).parent.parent.parent / "README.md"
 SIZES = ("--layers", "1", "--hidden", "12", "--heads", "2", "--vocab-size", "90", "--max-length", "24")
 FAST = (*SIZES, "--batch-tokens", "120", "--precision", "float32")
 
@@ -74,13 +78,30 @@ def test_signals_end_it_with_its_state_saved(
     assert ran.status == 0
     assert "Stopped with its state saved" in ran.out.splitlines()[-1]
     assert signal.getsignal(number) is before
-    (out / "run" / "recipe.json").write_text(
-        Recipe.from_json((out / "run" / "recipe.json").read_text(encoding="utf-8"))
-        .to_json()
-        .replace('"minutes": 5.0', '"minutes": 0.01'),
-        encoding="utf-8",
-    )
-    assert run(capsys, "pretrain", "--out", str(out), "--resume").out.splitlines()[-1].startswith("done")
+    again = run(capsys, "pretrain", "--out", str(out), "--resume", "--tokens", "1500")  # another budget
+    assert again.out.splitlines()[-1].startswith("done")
+    recipe = Recipe.from_json((out / "run" / "recipe.json").read_text(encoding="utf-8"))
+    assert (recipe.minutes, recipe.tokens) == (None, 1500)
+
+
+def test_the_examples_of_the_readme_run(
+    capsys: pytest.CaptureFixture[str], text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand but for their length: a few tokens instead of minutes, and the run to resume stopped on purpose."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").mkdir()
+    for name in ("stories.txt", "texts/letters.txt"):
+        shutil.copy(text, tmp_path / name)
+    found = re.search(r"^## Pre-train\n.*?^```bash\n(.*?)^```", README.read_text(encoding="utf-8"), re.M | re.S)
+    assert found
+    fresh, continued, resumed = (shlex.split(line)[3:] for line in found.group(1).splitlines())
+    few = ("--tokens", "600", "--precision", "float32", "--batch-tokens", "128")
+    for words in (fresh, continued):
+        at = words.index("--minutes")
+        assert run(capsys, *words[:at], *words[at + 2 :], *few).status == 0
+    recipe = Recipe.from_json((tmp_path / "our-model" / "run" / "recipe.json").read_text(encoding="utf-8"))
+    assert recipe.weights == {"letters": 3.0}
+    assert "has ended" in run(capsys, *resumed).sentence()
 
 
 def test_mistakes_are_told_in_one_sentence(capsys: pytest.CaptureFixture[str], text: str, tmp_path: Path) -> None:
