@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -136,7 +137,8 @@ class _Screen:
     def __init__(self) -> None:
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"))
         screen = console()
-        self._bar = Bar(*columns, console=screen, disable=not screen.is_terminal)
+        self._leads = os.environ.get("RANK", "0") == "0"  # of several processes one draws
+        self._bar = Bar(*columns, console=screen, disable=not (screen.is_terminal and self._leads))
         self._task = self._bar.add_task("preparing", total=1.0)
         self._lines = not screen.is_terminal
         self._told: object = None

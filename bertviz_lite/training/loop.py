@@ -6,9 +6,12 @@ and DIR itself, at the end, the trained model in the Hugging Face layout.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from bertviz_lite.errors import BertvizError, TrainingError
 from bertviz_lite.training._files import write_text
@@ -49,7 +52,6 @@ def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hoo
         # A run that failed before it had a model to start from leaves nothing worth keeping.
         if out.exists() and (not out.is_dir() or any(path.name != RUN for path in out.iterdir())):
             raise TrainingError(f"{out} is there already and not an empty folder; choose another.")
-        write_text(out / RUN / RECIPE, recipe.to_json())
     return _run(recipe, out, store, hooks or Hooks(), workers)
 
 
@@ -75,7 +77,6 @@ def resume(
         raise TrainingError(f"The run in {out} has ended: the trained model lies there.")
     if minutes is not None or tokens is not None:
         recipe = replace(recipe, minutes=minutes, tokens=tokens)
-        write_text(out / RUN / RECIPE, recipe.to_json())
     return _run(recipe, out, store, hooks or Hooks(), Workers())
 
 
@@ -104,20 +105,50 @@ def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: W
         return prepare(recipe, out / RUN, store or out / RUN / "store", tell)
 
     try:
-        journal.forget_stop()
-        journal.tell(now=True, phase="preparing", message="Reading the text.")
-        prepared = made() if workers.leads else None
-        workers.agree([0.0])  # the others wait until the leader has made everything
-        Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
-    except _StopAskedError:
-        journal.tell(now=True, phase="stopped", message="Stopped before its first step; resume it to begin.")
-    except (BertvizError, OSError) as error:
-        failed = error if isinstance(error, BertvizError) else TrainingError(f"{out} cannot be written ({error}).")
-        _tell_failure(journal, str(failed))
-        raise failed from error
+        with _alone_in(out / RUN, workers):
+            if workers.leads:
+                write_text(out / RUN / RECIPE, recipe.to_json())
+            try:
+                journal.forget_stop()
+                journal.tell(now=True, phase="preparing", message="Reading the text.")
+                prepared = made() if workers.leads else None
+                workers.agree([0.0])  # the others wait until the leader has made everything
+                Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
+            except _StopAskedError:
+                journal.tell(now=True, phase="stopped", message="Stopped before its first step; resume it to begin.")
+            except (BertvizError, OSError, MemoryError, RuntimeError) as error:
+                failed = _as_ours(error, out)
+                _tell_failure(journal, str(failed))
+                raise failed from error
     finally:
         workers.leave()
     return journal.progress
+
+
+@contextmanager
+def _alone_in(folder: Path, workers: Workers) -> Iterator[None]:
+    """Hold the folder's lock, which the system gives back even after a kill: two processes would undo each other."""
+    if not workers.leads:
+        yield
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock", timeout=0):
+            yield
+    except Timeout:
+        raise TrainingError(f"Another process is training in {folder.parent}; wait for it, or stop it first.") from None
+    except OSError as error:
+        raise TrainingError(f"{folder} cannot be written ({error.strerror or error}).") from error
+
+
+def _as_ours(error: Exception, out: Path) -> BertvizError:
+    if isinstance(error, BertvizError):
+        return error
+    if isinstance(error, OSError):
+        return TrainingError(f"{out} cannot be written ({error.strerror or error}).")
+    if isinstance(error, MemoryError) or "allocate memory" in str(error):  # torch raises RuntimeError for that
+        return TrainingError("There is not enough memory; fewer batch_tokens, or a smaller model, need less.")
+    raise error
 
 
 class _StopAskedError(Exception):

@@ -250,6 +250,21 @@ def test_folders_in_use_are_left_alone(finished: Path, corpus: Path, tmp_path: P
         resume(tmp_path)
 
 
+def test_two_processes_do_not_train_in_one_folder(corpus: Path, tmp_path: Path) -> None:
+    def meanwhile(progress: Progress) -> None:
+        if progress.step == 2:
+            with pytest.raises(TrainingError, match="Another process is training"):
+                resume(tmp_path / "a")
+
+    assert pretrain(recipe(corpus), tmp_path / "a", hooks=Hooks(listen=meanwhile)).phase == "done"
+
+
+def test_too_little_memory_is_told(corpus: Path, tmp_path: Path) -> None:
+    wide = {"hidden_size": 2**20, "num_attention_heads": 2, "num_hidden_layers": 1, "vocab_size": 90}
+    with pytest.raises(TrainingError, match="not enough memory"):
+        pretrain(recipe(corpus, network=wide), tmp_path / "a")  # a matrix of 2**40 numbers
+
+
 def test_what_cannot_be_trained_is_told_before_it_starts(finished: Path, corpus: Path, tmp_path: Path) -> None:
     cases = (
         (recipe(corpus, weights={"moor": 2.0}), TrainingError, "no source called moor.*meadow, village"),
