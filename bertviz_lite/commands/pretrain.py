@@ -58,6 +58,7 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
     probe: Annotated[list[str] | None, _option("While it runs", "A sentence with [MASK] to follow.")] = None,
     evaluate_every: Annotated[int | None, _option("While it runs", "Tokens; by default 20 times in all.")] = None,
     checkpoint_at: Annotated[str, _option("While it runs", "Steps to keep a checkpoint of: 0,100,1000.")] = "",
+    half: Annotated[bool, _option("While it runs", "Write checkpoints and the model in float16.", "--half")] = False,
     save_minutes: Annotated[float, _option("While it runs", "Between two saved states.")] = 5.0,
     store: Annotated[Path | None, _option("While it runs", "Where tokenised text is kept, to share it.")] = None,
 ) -> None:
@@ -92,6 +93,7 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
                 evaluate_tokens=evaluate_every,
                 save_minutes=save_minutes,
                 checkpoint_steps=_steps(checkpoint_at),
+                half=half,
                 probes=tuple(probe or ()),
             )
             train(recipe, out, store=store, hooks=hooks)

@@ -47,6 +47,7 @@ class Recipe:
         evaluate_tokens: tokens between two evaluations; None for twenty in the run.
         save_minutes: between two saved states, from which a run resumes.
         checkpoint_steps: steps after which a checkpoint is kept; 0 is before the first.
+        half: whether checkpoints and the trained model are written in float16, half as large.
         probes: sentences with masks, predicted at every evaluation; none for some of the held-out text.
 
     Raises:
@@ -77,6 +78,7 @@ class Recipe:
     evaluate_tokens: int | None = None
     save_minutes: float = 5.0
     checkpoint_steps: tuple[int, ...] = ()
+    half: bool = False
     probes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

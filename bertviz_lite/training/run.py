@@ -5,6 +5,7 @@ Everything that a step depends on lies in the state, so an interrupted run and a
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -158,7 +159,11 @@ class Run:
     def _keep_checkpoint(self) -> None:
         if self.workers.leads and self.now.step in self.recipe.checkpoint_steps:
             folder = self.out / CHECKPOINTS / f"step-{self.now.step:06d}"
-            replace_with(folder, lambda fresh: write_folder(self.model, self.tokenizer, fresh))
+            replace_with(folder, self._write_folder)
+
+    def _write_folder(self, folder: Path) -> None:
+        model = copy.deepcopy(self.model).half() if self.recipe.half else self.model
+        write_folder(model, self.tokenizer, folder)
 
     def _save_state(self) -> None:
         if self.workers.leads:
@@ -195,7 +200,7 @@ class Run:
     def _write_model(self) -> None:
         """The trained model into DIR, its weights last; a run killed in between ends again when it is resumed."""
         whole = self.out / RUN / "final"
-        replace_with(whole, lambda fresh: write_folder(self.model, self.tokenizer, fresh))
+        replace_with(whole, self._write_folder)
         for file in sorted(whole.iterdir(), key=lambda f: f.name == WEIGHTS):
             file.replace(self.out / file.name)
         whole.rmdir()

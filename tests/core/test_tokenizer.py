@@ -205,3 +205,9 @@ def test_a_vocabulary_without_a_special_token_is_refused(piece: str) -> None:
 def test_all_absent_special_tokens_are_named() -> None:
     with pytest.raises(TokenizerError, match=r"\[CLS\] and no \[SEP\] and no \[MASK\]"):
         Tokenizer.from_files({"vocab.txt": vocab_file(["[UNK]", "a", "b"])})
+
+
+def test_many_texts_at_once_have_the_ids_of_each_alone(bundled: Tokenizer) -> None:
+    assert bundled.ids_of(NASTY) == [list(bundled.encode(text).ids[1:-1]) for text in NASTY]
+    assert bundled.ids_of([]) == []
+    assert bundled.ids_of(["a\ud800b"]) == bundled.ids_of(["a\ufffdb"])

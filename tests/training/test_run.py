@@ -109,6 +109,16 @@ def test_checkpoints_are_kept_at_the_steps_asked_for(finished: Path) -> None:
     assert bertviz_lite.load(finished / "checkpoints" / "step-000010").predicts
 
 
+def test_half_is_the_same_model_in_half_the_space(finished: Path, corpus: Path, tmp_path: Path) -> None:
+    pretrain(recipe(corpus, checkpoint_steps=(10,), half=True), tmp_path / "a")
+    for whole in (finished, finished / "checkpoints" / "step-000010"):
+        halved = tmp_path / "a" / whole.relative_to(finished)
+        assert all(tensor.dtype == torch.float16 for tensor in weights(halved).values())
+        for name, tensor in weights(whole).items():
+            assert torch.equal(tensor.half(), weights(halved)[name]), name
+    assert bertviz_lite.load(tmp_path / "a").config.tie_word_embeddings
+
+
 def test_the_status_tells_a_page_what_to_show(finished: Path) -> None:
     status = read_status(finished / "run")
     assert isinstance(status, Progress)
