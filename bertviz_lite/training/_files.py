@@ -20,19 +20,19 @@ def replace_with(path: Path, write: Callable[[Path], object]) -> None:
     """
     fresh = path.with_name(f".{path.name}.new")
     try:
-        _remove(fresh)
+        remove(fresh)
         path.parent.mkdir(parents=True, exist_ok=True)
         write(fresh)
         for file in [fresh] if fresh.is_file() else fresh.rglob("*"):
             _to_disk(file)
         if path.is_dir():
-            _remove(path)
+            remove(path)
         fresh.replace(path)
     except (OSError, SafetensorError, CheckpointError) as error:
         told = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise TrainingError(f"{path} cannot be written ({told}); what was saved before is kept.") from error
     finally:
-        _remove(fresh)
+        remove(fresh)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -50,11 +50,12 @@ def _to_disk(path: Path) -> None:
             os.fsync(file.fileno())
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if there is one."""
     if path.is_dir():
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
 
 
-__all__ = ["replace_with", "write_text"]
+__all__ = ["remove", "replace_with", "write_text"]

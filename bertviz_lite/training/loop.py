@@ -14,11 +14,12 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from bertviz_lite.errors import BertvizError, TrainingError
-from bertviz_lite.training._files import write_text
+from bertviz_lite.training._files import remove, write_text
 from bertviz_lite.training.journal import Journal, Progress
 from bertviz_lite.training.preparation import START, Prepared, prepare
 from bertviz_lite.training.recipe import Recipe
-from bertviz_lite.training.run import RECIPE, RUN, WEIGHTS, Run
+from bertviz_lite.training.run import CHECKPOINTS, RECIPE, RUN, WEIGHTS, Run
+from bertviz_lite.training.state import STATE
 from bertviz_lite.training.workers import Workers
 
 
@@ -47,12 +48,12 @@ def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hoo
     """
     workers = Workers()
     if workers.leads:
-        if (out / RUN / START).is_dir():
+        if (out / RUN / STATE).is_file() or ((out / RUN / RECIPE).is_file() and (out / WEIGHTS).is_file()):
             raise TrainingError(f"{out} holds a run already: resume it, or choose another folder.")
-        # A run that failed before it had a model to start from leaves nothing worth keeping.
-        if out.exists() and (not out.is_dir() or any(path.name != RUN for path in out.iterdir())):
+        # A run that failed before its first state leaves nothing worth keeping.
+        if out.exists() and (not out.is_dir() or any(p.name not in (RUN, CHECKPOINTS) for p in out.iterdir())):
             raise TrainingError(f"{out} is there already and not an empty folder; choose another.")
-    return _run(recipe, out, store, hooks or Hooks(), workers)
+    return _run(recipe, out, store, hooks or Hooks(), workers, fresh=True)
 
 
 def resume(
@@ -77,7 +78,7 @@ def resume(
         raise TrainingError(f"The run in {out} has ended: the trained model lies there.")
     if minutes is not None or tokens is not None:
         recipe = replace(recipe, minutes=minutes, tokens=tokens)
-    return _run(recipe, out, store, hooks or Hooks(), Workers())
+    return _run(recipe, out, store, hooks or Hooks(), Workers(), fresh=False)
 
 
 def read_recipe(out: Path) -> Recipe:
@@ -93,7 +94,7 @@ def read_recipe(out: Path) -> Recipe:
         raise TrainingError(f"{out} holds no run that could be resumed.") from error
 
 
-def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: Workers) -> Progress:
+def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: Workers, *, fresh: bool) -> Progress:
     journal = Journal(out / RUN, hooks.listen, writes=workers.leads)
 
     def tell(message: str) -> None:
@@ -107,6 +108,8 @@ def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: W
     try:
         with _alone_in(out / RUN, workers):
             if workers.leads:
+                if fresh:
+                    remove(out / RUN / START)
                 write_text(out / RUN / RECIPE, recipe.to_json())
             try:
                 journal.forget_stop()

@@ -57,9 +57,11 @@ class Run:
         self.now = load_state(out / RUN, self.model, self.optimizer) if self._resumed else Counters()
         journal.rewind(self.now.step if self._resumed else -1)
         self._looked_at = -1
-        self.examples = read_examples(
+        examples = read_examples(
             prepared.store.train, self.masker, recipe.batches, recipe.seed, self.now.epoch, self.now.batch
         )
+        self._next = next(examples)  # now: a text that is too short is told before anything is saved
+        self.examples = chain([self._next], examples)
         self.stepper = Stepper(self.model, self.optimizer, workers, precision=recipe.precision, clip=recipe.clip)
 
     def go(self) -> None:
@@ -174,9 +176,7 @@ class Run:
         if self.recipe.precision != "auto":
             return
         self.journal.tell(now=True, message="Measuring which precision is quicker.")
-        first = next(self.examples)
-        self.examples = chain([first], self.examples)
-        seconds = self.stepper.measure_precision(first.examples)
+        seconds = self.stepper.measure_precision(self._next.examples)
         quicker = self.workers.agree([float(seconds["bfloat16"] < seconds["float32"])])[0]
         self.stepper.precision = "bfloat16" if quicker else "float32"
         self.recipe = replace(self.recipe, precision=self.stepper.precision)

@@ -113,6 +113,8 @@ def test_mistakes_are_told_in_one_sentence(capsys: pytest.CaptureFixture[str], t
         ((text, *out, "--tokens", "5", "--checkpoint-at", "soon"), "write steps with commas"),
         ((text, *out, "--tokens", "5", "--config", str(tmp_path / "none.json")), "no readable config.json"),
         ((text, *out, "--tokens", "5", "--mask-rate", "0"), "rate = 0"),
+        ((text, *out, "--tokens", "5", *FAST, "--probe", "The red house."), "has no [MASK]"),
+        ((text, *out, "--tokens", "5", *FAST, "--weight", "colours=0"), "every source has weight 0"),
         (("--out", str(tmp_path / "none"), "--resume"), "holds no run"),
         ((text, "--tokens", "5"), "--out"),
     )
