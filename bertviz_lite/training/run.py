@@ -66,6 +66,8 @@ class Run:
 
     def go(self) -> None:
         """Train until the budget is used or somebody asks to stop."""
+        if self.workers.agree([self.now.step])[0] != self.now.step:
+            raise TrainingError(f"This process does not see the leading one's files: {self.out} must be one for all.")
         self._choose_precision()
         if not self._resumed:
             self._look()

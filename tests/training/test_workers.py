@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_texts import curve
+from small_texts import curve, recipe
 
+from bertviz_lite.errors import TrainingError
+from bertviz_lite.training import pretrain
 from bertviz_lite.training.workers import Workers
 
 ROOT = Path(__file__).parent.parent.parent
@@ -24,6 +26,14 @@ def test_rows_are_shared_without_overlap(monkeypatch: pytest.MonkeyPatch) -> Non
             worker.rank, worker.n = rank, n
             read += range(10)[worker.rows(10)]
         assert sorted(read) == list(range(10))
+
+
+def test_a_process_that_sees_another_folder_is_told(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workers, "agree", lambda _, __: [5.0])  # the leader has five steps behind it
+    with pytest.raises(TrainingError, match="must be one for all"):
+        pretrain(recipe(corpus), tmp_path / "a")
 
 
 def test_two_processes_learn_what_one_learns(corpus: Path, tmp_path: Path) -> None:
