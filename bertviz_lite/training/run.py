@@ -189,6 +189,7 @@ class Run:
 
     def _end(self, *, stopped: bool) -> None:
         self._save_state()
+        self.journal.tell(seconds=self.now.seconds)
         if stopped:
             self.journal.tell(now=True, phase="stopped", message="Stopped with its state saved; resume it to go on.")
             return
