@@ -6,6 +6,7 @@ Kept beside `tokenizer.py` so that it reads as what a tokenizer does, not where 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -61,11 +62,23 @@ def read_tokenizer(files: Mapping[str, bytes]) -> TokenizerParts:
     return _from_vocabulary(files, settings, roles)
 
 
+_PRECOMPILED = re.compile(rb'"type"\s*:\s*"Precompiled"')
+
+
 def _from_json(content: bytes) -> tokenizers.Tokenizer:
+    if _PRECOMPILED.search(content):  # of SentencePiece; a damaged one takes gigabytes, or ends the process
+        raise TokenizerError("tokenizer.json normalizes by a precompiled table (SentencePiece): no BERT does.")
     try:
         return tokenizers.Tokenizer.from_str(content.decode("utf-8"))
-    except Exception as error:  # the package raises bare Exception for a bad file
-        raise TokenizerError(f"tokenizer.json cannot be read: {error}.") from error
+    except BaseException as error:  # the package raises bare Exception for a bad file, and panics, which are none
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise TokenizerError(f"tokenizer.json cannot be read: {str(error)[:300]}.") from error
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether the package, which is written in Rust, has panicked: no Exception in Python."""
+    return type(error).__name__ == "PanicException"
 
 
 def _from_vocabulary(
@@ -156,4 +169,4 @@ def _roles(settings: Mapping[str, Any]) -> dict[str, str]:
     return roles
 
 
-__all__ = ["SPECIAL_TOKENS", "TOKENIZER_FILES", "TokenizerParts", "read_tokenizer"]
+__all__ = ["SPECIAL_TOKENS", "TOKENIZER_FILES", "TokenizerParts", "is_panic", "read_tokenizer"]

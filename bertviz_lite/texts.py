@@ -9,6 +9,7 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
 import pandas as pd
 
@@ -18,6 +19,7 @@ MOST_LINES = 100_000
 MOST_BYTES = 200 << 20
 KINDS = (".txt", ".csv", ".tsv", ".parquet")
 
+_MOST_COLUMNS = 1_000
 _USUAL_COLUMNS = ("text", "sentence")  # taken without asking where a table has one
 
 
@@ -77,16 +79,16 @@ def read_texts(name: str, content: bytes) -> Texts:
         )
     kind = PurePath(name).suffix.lower()
     if kind == ".parquet":
-        columns = _columns(name, _parquet(name, content))
+        columns = _parquet(name, content)
     elif kind in (".csv", ".tsv"):
-        columns = _columns(name, _table(name, _decoded(name, content), "," if kind == ".csv" else "\t"))
+        columns = _table(name, _decoded(name, content), "," if kind == ".csv" else "\t")
     else:
         columns = {"": _plain(_decoded(name, content))}
     n = max(map(len, columns.values()))
     if n == 0:
         raise TextError(f"{name} is empty: write one sentence a line.")
     if n > MOST_LINES:
-        raise TextError(f"{name} has {n:,} lines; at most {MOST_LINES:,} are scored at once. Split it.")
+        raise _too_many(name, n)
     return Texts(name, columns)
 
 
@@ -106,31 +108,64 @@ def _plain(text: str) -> tuple[str, ...]:
     return tuple(lines[:-1] if lines[-1] == "" else lines)
 
 
-def _table(name: str, text: str, separator: str) -> pd.DataFrame:
+def _table(name: str, text: str, separator: str) -> dict[str, tuple[str, ...]]:
+    n = text.split("\n", 1)[0].count(separator) + 1
+    if n > _MOST_COLUMNS:
+        raise TextError(f"{name} has {n:,} columns; at most {_MOST_COLUMNS:,} are read.")
     try:
-        return pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
     except (ValueError, pd.errors.ParserError) as error:  # EmptyDataError is a ValueError
         raise TextError(f"{name} cannot be read as a table: {str(error).strip().rstrip('.')}.") from error
+    if not isinstance(table.index, pd.RangeIndex):  # pandas takes what is too much for an index, and shifts the rest
+        raise TextError(
+            f"{name} has rows with more fields than its first line has names: a text that holds “{separator}” must "
+            "stand in double quotes."
+        )
+    return {str(column): tuple("" if pd.isna(v) else v for v in table[column].tolist()) for column in table.columns}
 
 
-def _parquet(name: str, content: bytes) -> pd.DataFrame:
+def _parquet(name: str, content: bytes) -> dict[str, tuple[str, ...]]:
+    """The columns of strings, and no others: what they weigh unpacked is looked at before they are unpacked."""
+    import pyarrow as pa  # noqa: PLC0415 - slow to import, and few files are of this kind
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
     try:
-        return pd.read_parquet(io.BytesIO(content))
-    except (ValueError, OSError) as error:  # pyarrow's own errors are kinds of these
+        file = pq.ParquetFile(io.BytesIO(content))
+        texts = [field.name for field in file.schema_arrow if _is_text(field.type)]
+        if (n := file.metadata.num_rows) > MOST_LINES:
+            raise _too_many(name, n)
+        table = pq.ParquetFile(io.BytesIO(content), read_dictionary=texts).read(columns=texts, use_threads=False)
+        found: dict[str, tuple[str, ...]] = {}
+        for column, values in zip(table.column_names, table.columns, strict=True):
+            chunks = [c if isinstance(c, pa.DictionaryArray) else c.dictionary_encode() for c in values.chunks]
+            if sum(_n_bytes(chunk) for chunk in chunks) > MOST_BYTES:
+                raise TextError(f"{name}: “{column}” has more than {MOST_BYTES >> 20} MB of text unpacked. Split it.")
+            found[column] = tuple(text or "" for chunk in chunks for text in chunk.to_pylist())
+    except (pa.ArrowException, ValueError, OSError, KeyError, TypeError) as error:
+        if isinstance(error, TextError):
+            raise
         raise TextError(f"{name} is not a Parquet file: {str(error).splitlines()[0].rstrip('.')}.") from error
-
-
-def _columns(name: str, table: pd.DataFrame) -> dict[str, tuple[str, ...]]:
-    """The columns that hold text; an empty cell is an empty text."""
-    found: dict[str, tuple[str, ...]] = {}
-    for column in table.columns:
-        values = table[column].tolist()
-        missing = table[column].isna().tolist()
-        if all(isinstance(value, str) or empty for value, empty in zip(values, missing, strict=True)):
-            found[str(column)] = tuple("" if empty else value for value, empty in zip(values, missing, strict=True))
     if not found:
         raise TextError(f"{name} has no column of texts.")
     return found
+
+
+def _is_text(kind: Any) -> bool:  # noqa: ANN401 - pyarrow has no types
+    from pyarrow import types  # noqa: PLC0415
+
+    of = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(of) or types.is_large_string(of))
+
+
+def _n_bytes(chunk: Any) -> int:  # noqa: ANN401
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    total: int | None = pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py()
+    return total or 0
+
+
+def _too_many(name: str, n: int) -> TextError:
+    return TextError(f"{name} has {n:,} lines; at most {MOST_LINES:,} are scored at once. Split it.")
 
 
 __all__ = ["KINDS", "MOST_BYTES", "MOST_LINES", "Line", "Texts", "read_texts"]

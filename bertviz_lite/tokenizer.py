@@ -18,7 +18,7 @@ from tokenizers.models import WordPiece
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 
-from bertviz_lite._tokenizer_files import SPECIAL_TOKENS, TOKENIZER_FILES, read_tokenizer
+from bertviz_lite._tokenizer_files import SPECIAL_TOKENS, TOKENIZER_FILES, is_panic, read_tokenizer
 from bertviz_lite.errors import TextError, TokenizerError
 
 _LARGEST_ID = 10_000_000
@@ -72,7 +72,8 @@ class Encoding:
 
     def word_text(self, word: int) -> str:
         """A word as it was typed."""
-        at = self.word_positions(word)
+        if not (at := self.word_positions(word)):
+            return ""  # a word that a vocabulary without an unknown token leaves out
         source = self.text if self.segment_ids[at[0]] == 0 or self.pair is None else self.pair
         return source[self.offsets[at[0]][0] : self.offsets[at[-1]][1]]
 
@@ -215,8 +216,10 @@ class Tokenizer:
         pair = None if pair is None else _encodable(pair)
         try:
             found = self._backend.encode(text, pair)
-        except Exception as error:  # the package raises bare Exception, for a character that no piece spells
-            raise TextError(f"The tokenizer cannot encode this text: {error}.") from error
+        except BaseException as error:  # bare Exception for a character that no piece spells, a panic for the rest
+            if not isinstance(error, Exception) and not is_panic(error):
+                raise
+            raise TextError(f"The tokenizer cannot encode this text: {str(error)[:300]}.") from error
         # The second text's words are counted on from the first's, so that a word id names one word.
         first = [w for w, s in zip(found.word_ids, found.sequence_ids, strict=True) if s == 0 and w is not None]
         shift = 1 + max(first, default=-1)
@@ -320,7 +323,7 @@ def _try(backend: tokenizers.Tokenizer) -> None:
     try:
         added = backend.encode("").ids + backend.encode("", "").ids
     except BaseException as error:
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise TokenizerError(f"The tokenizer cannot encode anything: {str(error)[:200]}.") from error
     if (unknown := next((i for i in added if backend.id_to_token(i) is None), None)) is not None:

@@ -9,6 +9,7 @@ from bertviz_lite.figures import compare as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, shell, state
+from bertviz_lite.ui.wording import plain
 
 LEAD = (
     "The same sentence through the model in use and through another one, then their weights tensor by tensor. The "
@@ -49,7 +50,7 @@ def pick_other(a: Checkpoint) -> Checkpoint:
     st.selectbox(
         f"Compare {a.report.name} with", list(others), format_func=others.get, **state.keyed("other", showing=asked)
     )
-    b = shelf.untrained(a, a.report.digest) if asked == shelf.TWIN else shelf.get(asked)
+    b = shelf.untrained(a, a.report.digest, a.report.name) if asked == shelf.TWIN else shelf.get(asked)
     if not b.predicts:
         raise CheckpointError(f"{b.report.name} is an encoder without a head; compare with a model that predicts.")
     return b
@@ -58,7 +59,7 @@ def pick_other(a: Checkpoint) -> Checkpoint:
 def first_mask(checkpoint: Checkpoint, encoding: Encoding, key: str) -> None:
     """What one model expects at the first mask."""
     found = compute.predictions(checkpoint, encoding, K, compute.Choice())
-    st.markdown(f"**{checkpoint.report.name}** at the first mask")
+    st.markdown(f"**{plain(checkpoint.report.name)}** at the first mask")
     pieces = [checkpoint.tokenizer.piece(i) for i in found.ids[0].tolist()]
     figure = predictions.bars(pieces, found.probs[0].tolist(), dark=charts.is_dark())
     charts.chart(figure, key)
@@ -68,8 +69,8 @@ def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_
     """Losses and attention, where both models read the same tokens."""
     scores_a, scores_b = compute.scores(a, encoding_a, "pll"), compute.scores(b, encoding_b, "pll")
     st.markdown(
-        f"Pseudo-loss of the sentence: **{scores_a.sum_nats:.2f}** nats under {a.report.name}, "
-        f"**{scores_b.sum_nats:.2f}** nats under {b.report.name}."
+        f"Pseudo-loss of the sentence: **{scores_a.sum_nats:.2f}** nats under {plain(a.report.name)}, "
+        f"**{scores_b.sum_nats:.2f}** nats under {plain(b.report.name)}."
     )
     if encoding_a.typed_pieces != encoding_b.typed_pieces:
         st.info("The two models split this sentence differently, so tokens cannot be set side by side.")
@@ -85,7 +86,7 @@ def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_
     with right:
         maps_a, maps_b = compute.attention(a, encoding_a), compute.attention(b, encoding_b)
         mean_a, mean_b = maps_a.pick(None, None), maps_b.pick(None, None)
-        st.markdown(f"Mean attention: **{names[1]}** minus **{names[0]}**")
+        st.markdown(f"Mean attention: **{plain(names[1])}** minus **{plain(names[0])}**")
         charts.chart(figures.map_difference(mean_b - mean_a, encoding_a.pieces, dark=charts.is_dark()), "maps")
 
 
@@ -98,8 +99,7 @@ def weights(comparison: Comparison) -> None:
     if by_layer:
         st.markdown("Relative change of each weight, layer by layer")
         charts.chart(checkpoint_figures.by_layer(by_layer, "change", dark=charts.is_dark()), "changes")
-    changed = sum(change.largest_change > 0 for change in comparison.changes)
-    st.markdown(f"**{changed} of {len(comparison.changes)}** tensors differ; the most changed first.")
+    st.markdown(f"**{comparison.summary()}** The most changed come first.")
     frame = checkpoint_views.change_table(comparison)
     st.dataframe(frame, hide_index=True, height=300)
     st.download_button("Download as CSV", frame.to_csv(index=False), "comparison.csv", "text/csv")

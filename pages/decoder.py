@@ -8,6 +8,7 @@ from bertviz_lite.figures import decoder as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import calculator, charts, compute, follow, sentence, shell
+from bertviz_lite.ui.wording import plain
 
 LEAD = (
     "Inside, every token is a vector. To name a word the model must give **each word of its vocabulary a number**: the "
@@ -84,8 +85,8 @@ def one_logit(checkpoint: Checkpoint, followed: Stages, word: int) -> None:
     piece = checkpoint.tokenizer.piece(word)
     st.subheader("One logit by hand", anchor=False)
     st.markdown(
-        f"Multiply the {len(worked.vector)} numbers of the transformed vector with those of the row of **{piece}**, "
-        f"add them up: **{worked.dot:.4f}**. Add the word's bias, {worked.bias:.4f}: "
+        f"Multiply the {len(worked.vector)} numbers of the transformed vector with those of the row of "
+        f"**{plain(piece)}**, add them up: **{worked.dot:.4f}**. Add the word's bias, {worked.bias:.4f}: "
         f"**{worked.dot + worked.bias:.4f}**. The model's own logit: **{worked.logit:.4f}**."
     )
     left, right = st.columns(2, gap="large")

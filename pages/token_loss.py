@@ -5,8 +5,8 @@ import streamlit as st
 from bertviz_lite.ui import file_view, loss_view, pair_view, shell, state
 
 LEAD = (
-    "Each token is coloured by its **loss**, −ln of the probability the model gave it: the stronger, the more "
-    "surprised it was. Hover a token for its probability, its rank and what the model would say."
+    "Each token is coloured by its **loss**, −ln of the probability the model gave it: the more it stands out, the "
+    "more surprised it was. Hover a token for its probability, its rank and what the model would say."
 )
 MORE = (
     "A loss of 0 nats means certainty, 0.69 nats (1 bit) a coin toss, 10.3 nats a blind guess among 30,522 pieces. "

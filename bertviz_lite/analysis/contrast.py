@@ -77,7 +77,8 @@ def contrast(
     log_probs = torch.cat([_at_first_mask(model, encoding) for encoding in (first, second)])  # (2, V)
     allowed = allowed_ids(log_probs.shape[-1], exclude)
     best = log_probs.masked_fill(~allowed, -torch.inf).topk(min(k, int(allowed.sum()))).indices
-    ids = torch.tensor(sorted({*best.flatten().tolist(), *(i for i in also if bool(allowed[i]))}))  # (N,)
+    chosen = sorted({*best.flatten().tolist(), *(i for i in also if bool(allowed[i]))})
+    ids = torch.tensor(chosen, dtype=torch.long)  # (N,)
     ranks = torch.stack([ranks_of(row.expand(len(ids), -1), ids, allowed) for row in log_probs])
     found = Contrast(ids.numpy(), log_probs[:, ids].numpy(), ranks.numpy())
     order = np.argsort(-found.log_odds_ratios, kind="stable")

@@ -153,19 +153,26 @@ def _groups(model: BERTForMaskedLM, tokenizer: Tokenizer, lines: Iterable[Line],
     group: _Group = []
     n_tokens = 0
     for line in lines:
-        try:
-            encoding = tokenizer.encode(line.text)
-            scored_positions(model, encoding)
-        except BertvizError as error:
-            group.append((line, str(error)))
-        else:
-            group.append((line, encoding))
-            n_tokens += len(encoding) * (1 if metric == "unmasked" else len(encoding))
+        entry = _entry(model, tokenizer, line)
+        group.append((line, entry))
+        if isinstance(entry, Encoding):
+            n_tokens += len(entry) * (1 if metric == "unmasked" else len(entry))
         if len(group) >= _LINES_TOGETHER or n_tokens >= _TOKENS_TOGETHER:
             yield group
             group, n_tokens = [], 0
     if group:
         yield group
+
+
+def _entry(model: BERTForMaskedLM, tokenizer: Tokenizer, line: Line) -> Encoding | str:
+    if not line.text.strip():
+        return "The line is empty."
+    try:
+        encoding = tokenizer.encode(line.text)
+        scored_positions(model, encoding)
+    except BertvizError as error:
+        return str(error)
+    return encoding
 
 
 def _scored(line: Line, encoding: Encoding, scores: TokenScores) -> ScoredLine:

@@ -54,6 +54,8 @@ def window(encoding: Encoding, limit: int, *, at: int | None = None, room: int =
     special = {i for i, is_special in enumerate(encoding.special_mask) if is_special}
     body = [i for i in range(len(encoding)) if i not in special]
     masks = encoding.mask_positions
+    if not body:
+        raise TextError(f"The model reads {limit:,} tokens at a time: [CLS] and [SEP] alone are more.")
     centre = at if at is not None else masks[0] if masks else body[0]
     low, high = _around(encoding, body, body.index(centre), limit - len(special) - room)
     kept = sorted(special.union(body[low:high]))

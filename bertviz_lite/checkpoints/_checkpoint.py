@@ -110,14 +110,16 @@ def write_folder(model: BERTForMaskedLM, tokenizer: Tokenizer, folder: Path) -> 
         (folder / name).write_text(content, encoding="utf-8")
 
 
-def count_parameters(config: BERTConfig) -> ParameterCounts:
-    """Parameters of the network that a configuration describes, by part."""
+def count_parameters(config: BERTConfig, *, headless: bool = False) -> ParameterCounts:
+    """Parameters of the network that a configuration describes, by part; `headless`: of its encoder alone."""
     counts = dict.fromkeys(("bert.embeddings", "bert.encoder", "cls.predictions.transform"), 0)
     for tensor, shape in expected_shapes(config).items():
         for part in counts:
             if tensor.startswith(part + "."):
                 counts[part] += TensorInfo(tensor, shape, "").n_values
     embeddings, encoder, transform = counts.values()
+    if headless:
+        return ParameterCounts(embeddings, encoder, 0, 0, 0)
     decoder = 0 if config.tie_word_embeddings else config.vocab_size * config.hidden_size
     return ParameterCounts(embeddings, encoder, transform, decoder, config.vocab_size)
 

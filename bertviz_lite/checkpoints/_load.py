@@ -69,7 +69,7 @@ def load(source: Source | None = None, *, name: str | None = None, headless: boo
     """
     contents = _read(BUNDLED if source is None else source, name)
     report, fitted = contents.report, contents.fit
-    only_head = bool(report.missing) and all(name.startswith("cls.") for name in report.missing)
+    only_head = _lacks_head(report.missing)
     if report.missing and not (headless and only_head and len(report.problems) == 1):
         raise MissingTensorsError(report.problems[0], report.missing)
     if report.problems and not only_head:
@@ -98,6 +98,10 @@ def inspect(source: Source | None = None, *, name: str | None = None) -> Report:
         for info in contents.report.tensors
     )
     return replace(contents.report, tensors=tuple(infos))
+
+
+def _lacks_head(missing: tuple[str, ...]) -> bool:
+    return bool(missing) and all(name.startswith("cls.") for name in missing)
 
 
 def _read(source: Source, name: str | None) -> _Contents:
@@ -157,7 +161,7 @@ def _report(
         files=tuple(path.name for path in files),
         format=weights.format,
         config=fitted.config,
-        parameters=count_parameters(fitted.config),
+        parameters=count_parameters(fitted.config, headless=_lacks_head(fitted.missing)),
         tied=fitted.config.tie_word_embeddings,
         tensors=tuple(TensorInfo(n, tuple(t.shape), dtype_name(t)) for n, t in fitted.tensors.items()),
         missing=fitted.missing,
@@ -218,6 +222,7 @@ def _read_config(folder: Path) -> dict[str, Any]:
     try:
         # NaN is no JSON, but Python reads and would write it: as text it breaks nothing.
         values = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=str)
+        json.dumps(values, ensure_ascii=False).encode()  # half a character, \\ud800, could not be written again
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"config.json is not valid JSON ({error}).") from error
     if not isinstance(values, dict):

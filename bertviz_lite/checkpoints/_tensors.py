@@ -125,7 +125,8 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
             content = next((content[w] for w in _WRAPPERS if isinstance(content.get(w), dict)), content)
     if not isinstance(content, dict):
         raise WeightsError(f"{path.name} holds a {type(content).__name__}, not a dictionary of tensors by name.")
-    tensors = {str(name): value for name, value in content.items() if isinstance(value, Tensor)}
+    names = {name: str(name).encode("utf-8", "replace").decode() for name in content}  # half a character is none
+    tensors = {names[name]: value for name, value in content.items() if isinstance(value, Tensor)}
     if not tensors:
         raise WeightsError(f"{path.name} holds no tensor at all.")
     _check_tensors(path, tensors)

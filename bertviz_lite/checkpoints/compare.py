@@ -12,6 +12,7 @@ from torch import Tensor
 
 from bertviz_lite.checkpoints._checkpoint import Checkpoint
 
+_DECODER = "cls.predictions.decoder.weight"
 _MOST_NAMED = 8
 _NOT_COMPARED = ("torch_dtype", "dtype", "transformers_version", "_name_or_path")  # of the file, not the network
 _CHUNK = 1 << 22  # values taken to float64 at a time
@@ -78,6 +79,16 @@ class Comparison:
         differs = (self.only_a, self.only_b, self.reshaped, self.config, self.pieces_a, self.pieces_b, self.moved)
         return not any(differs) and all(change.largest_change == 0 for change in self.changes)
 
+    def summary(self) -> str:
+        """How many tensors differ, in a sentence."""
+        changed = sum(change.largest_change > 0 for change in self.changes)
+        told = f"{changed} of {len(self.changes)} tensors that both have in one shape differ"
+        if self.reshaped:
+            told += f"; {len(self.reshaped)} have another shape"
+        if only := len(self.only_a) + len(self.only_b):
+            told += f"; {only} {'is' if only == 1 else 'are'} in one of the two alone"
+        return f"{told}."
+
     def differences(self) -> list[str]:
         """What differs beside the values of the weights, a line each."""
         a, b = self.name_a, self.name_b
@@ -117,8 +128,9 @@ class Comparison:
 
 
 def compare(a: Checkpoint, b: Checkpoint) -> Comparison:
-    """Compare two opened checkpoints; a tied decoder counts once, as the word embedding."""
-    tensors_a, tensors_b = _tensors(a), _tensors(b)
+    """Compare two opened checkpoints; a tied decoder counts only beside an untied one, as what it is: the embedding."""
+    with_decoder = not (a.report.tied and b.report.tied)
+    tensors_a, tensors_b = _tensors(a, with_decoder), _tensors(b, with_decoder)
     shared = [name for name in tensors_a if name in tensors_b]
     values_a, values_b = (
         {key: value for key, value in c.config.to_dict().items() if key not in _NOT_COMPARED} for c in (a, b)
@@ -150,8 +162,11 @@ def compare(a: Checkpoint, b: Checkpoint) -> Comparison:
     )
 
 
-def _tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    return {name: tensor.detach() for name, tensor in checkpoint.model.named_parameters()}
+def _tensors(checkpoint: Checkpoint, with_decoder: bool) -> dict[str, Tensor]:
+    tensors = checkpoint.tensors()
+    if with_decoder and checkpoint.predicts:
+        tensors.setdefault(_DECODER, checkpoint.model.cls.predictions.decoder.weight.detach())
+    return tensors
 
 
 def _ids(checkpoint: Checkpoint) -> dict[str, int]:

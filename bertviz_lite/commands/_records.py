@@ -17,6 +17,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import TextError
 from bertviz_lite.texts import Line
 
+_BEGINS = b'{"line": '  # every record
 _SAME_NATS = 0.01  # a sum of the same model on another machine; other models differ by far more
 
 Record = dict[str, Any]
@@ -101,6 +102,8 @@ def continued(out: Path, lines: Sequence[Line], metric: Metric, checkpoint: Chec
     tally, last = Tally(), None
     if not out.exists():
         return tally
+    if not out.is_file():
+        raise TextError(f"{out} is no file that could be continued: name another.")
     records, n_bytes = _read(out)
     for number, found in enumerate(records, start=1):
         line = lines[number - 1] if number <= len(lines) else None
@@ -133,11 +136,11 @@ def _read(out: Path) -> tuple[list[Record], int]:
     n_bytes = 0
     with out.open("rb") as file:
         for raw in file:
-            if not raw.endswith(b"\n"):
+            if not raw.endswith(b"\n") and _BEGINS.startswith(raw[: len(_BEGINS)]):
                 break  # half a line: the run was interrupted while it wrote
             try:
                 found = json.loads(raw)
-            except ValueError:
+            except (ValueError, RecursionError):
                 found = None
             if not isinstance(found, dict):
                 raise TextError(f"{out} holds something else (line {len(records) + 1} is no score): name another file.")
@@ -148,7 +151,11 @@ def _read(out: Path) -> tuple[list[Record], int]:
 
 def _is_of(found: Record, line: Line, metric: Metric) -> bool:
     same = (found.get("line"), found.get("text"), found.get("metric")) == (line.number, line.text, metric)
-    return same and (isinstance(found.get("error"), str) or isinstance(found.get("sum_nats"), float))
+    return same and (isinstance(found.get("error"), str) or _is_sum(found.get("sum_nats")))
+
+
+def _is_sum(value: object) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
 
 
 def _require_same_model(out: Path, line: Line, sum_nats: float, metric: Metric, checkpoint: Checkpoint) -> None:

@@ -27,6 +27,7 @@ def compare(
     if found.same:
         screen.print(f"{found.name_a} and {found.name_b} are the same, bit for bit.", highlight=False, markup=False)
         return
+    screen.print(found.summary(), highlight=False, markup=False)
     screen.print(_tensors(found))
     for line in found.differences():
         screen.print(line, markup=False, highlight=False)

@@ -38,7 +38,7 @@ def fill(  # noqa: PLR0913, PLR0917 - the options of a command
     ),
     top: Annotated[int, typer.Option("--top-k", min=1, help="How many words per mask.")] = 5,
     strategy: Annotated[Strategy | None, typer.Option(help="Fill all masks together.")] = None,
-    beams: Annotated[int, typer.Option(min=1, help="How many beginnings the beam search follows.")] = 5,
+    beams: Annotated[int, typer.Option(min=1, max=1000, help="How many beginnings the beam search follows.")] = 5,
     words: Annotated[
         str | None,
         typer.Option(

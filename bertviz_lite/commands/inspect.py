@@ -45,8 +45,14 @@ def _summary(report: Report) -> Table:
                   f"width {config.hidden_size}, {config.vocab_size:,} pieces, "
                   f"{config.max_position_embeddings} tokens at most")  # fmt: skip
     table.add_row("parameters", f"{parts.total:,}")
-    table.add_row("head", "tied: the decoder is the word embedding" if report.tied else "untied: a decoder of its own")
+    table.add_row("head", _head(report))
     return table
+
+
+def _head(report: Report) -> str:
+    if report.missing and all(name.startswith("cls.") for name in report.missing):
+        return "not in the files: an encoder alone"
+    return "tied: the decoder is the word embedding" if report.tied else "untied: a decoder of its own"
 
 
 def _findings(report: Report) -> dict[str, list[str]]:

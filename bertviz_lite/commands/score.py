@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -19,7 +21,7 @@ from bertviz_lite.checkpoints import Checkpoint, load
 from bertviz_lite.commands import _records
 from bertviz_lite.commands._output import console, print_json
 from bertviz_lite.errors import TextError
-from bertviz_lite.texts import Line, read_texts
+from bertviz_lite.texts import read_texts
 
 _MOST_ERRORS = 20  # on the screen
 
@@ -41,16 +43,23 @@ def score(
         content = file.read_bytes()
     except OSError as error:
         raise TextError(f"{file} cannot be read ({error.strerror or error}).") from error
+    if out is not None and out.exists() and out.samefile(file):
+        raise TextError(f"{out} is the file with the texts: name another file for their scores.")
     lines = read_texts(file.name, content).lines(column)
     checkpoint = load(model)
     tally = _records.Tally() if out is None else _records.continued(out, lines, metric, checkpoint)
     costs = [work(line.text, metric, checkpoint.config.max_position_embeddings) for line in lines]
-    with _progress(lines, costs, tally.n_lines) as left:
-        scored = score_lines(
-            checkpoint.model, checkpoint.tokenizer, left, metric, exclude=_records.not_language(checkpoint)
-        )
+    left = lines[tally.n_lines :]
+    exclude = _records.not_language(checkpoint)
+    with _progress(costs, tally.n_lines) as counted:
+        scored = counted(score_lines(checkpoint.model, checkpoint.tokenizer, left, metric, exclude=exclude))
         if out is not None:
-            _records.appended(out, scored, metric, tally)
+            try:
+                _records.appended(out, scored, metric, tally)
+            except KeyboardInterrupt:
+                told = f"Stopped: {tally.n_lines:,} of {len(lines):,} lines are in {out}; run it again to go on."
+                typer.echo(told, err=True)
+                raise
         elif as_json:
             for line in scored:
                 print_json(_records.record(line, metric), indent=None)
@@ -61,25 +70,28 @@ def score(
 
 
 @contextmanager
-def _progress(lines: Sequence[Line], costs: Sequence[int], done: int) -> Iterator[Iterable[Line]]:
-    """The lines that are left, with a bar on stderr that moves as they are taken."""
+def _progress(costs: Sequence[int], done: int) -> Iterator[Callable[[Iterable[ScoredLine]], Iterator[ScoredLine]]]:
+    """A bar on stderr, moved by what passes through the function it gives: lines that are scored and dealt with."""
     bar = Progress(
         TextColumn("{task.fields[at]:,} of {task.fields[n]:,} lines"),
         BarColumn(),
-        TextColumn("time left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
     )
-    task = bar.add_task("", total=sum(costs[done:]), at=done, n=len(lines))
+    task = bar.add_task("", total=sum(costs[done:]), at=done, n=len(costs), left="")
 
-    def left() -> Iterator[Line]:
-        for line, cost in zip(lines[done:], costs[done:], strict=True):
+    def counted(scored: Iterable[ScoredLine]) -> Iterator[ScoredLine]:
+        began, moved, all_cost = time.monotonic(), 0, sum(costs[done:])
+        for at, line in enumerate(scored, start=done):
             yield line
-            bar.update(task, advance=cost, at=line.number)
+            moved += costs[at]
+            # From all of this run: lines come in groups, so the last few tell nothing.
+            left = timedelta(seconds=round((time.monotonic() - began) / moved * (all_cost - moved)))
+            bar.update(task, advance=costs[at], at=at + 1, left=f"{left} left")
 
     with bar:
-        yield left()
+        yield counted
 
 
 def _show(scored: Iterable[ScoredLine], tally: _records.Tally) -> None:

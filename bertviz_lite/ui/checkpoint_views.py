@@ -29,6 +29,7 @@ from bertviz_lite.errors import CheckpointError
 from bertviz_lite.figures import checkpoint as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.ui import charts, compute, state
+from bertviz_lite.ui.wording import plain
 
 _MOST_PIECES = 1_000
 _UNUSED = re.compile(r"\[unused\d+\]")
@@ -53,7 +54,7 @@ def overview(checkpoint: Checkpoint) -> None:
     tree, configuration = st.columns([3, 2], gap="large")
     with tree:
         st.markdown("**The network**")
-        st.html(_tree_html(module_tree(checkpoint.model)))
+        st.html(_tree_html(module_tree(checkpoint.model if checkpoint.predicts else checkpoint.model.bert)))
     with configuration:
         st.markdown("**config.json**")
         values = checkpoint.report.config.to_dict()
@@ -184,7 +185,7 @@ def change_table(comparison: Comparison) -> pd.DataFrame:
 
 def _parameters(checkpoint: Checkpoint) -> None:
     counts = checkpoint.report.parameters
-    named = counts.named()
+    named = {part: n for part, n in counts.named().items() if n or checkpoint.predicts}
     st.markdown("**Where the parameters are**")
     charts.chart(figures.parameter_bar(named, dark=charts.is_dark()), "parts")
     frame = pd.DataFrame({"part": named.keys(), "parameters": named.values()})
@@ -192,21 +193,23 @@ def _parameters(checkpoint: Checkpoint) -> None:
     number = st.column_config.NumberColumn
     columns = {"parameters": number(format="localized"), "share (%)": number(format="%.1f")}
     st.dataframe(frame, hide_index=True, column_config=columns)
-    st.markdown(tie_sentence(checkpoint.model))
+    if checkpoint.predicts:
+        st.markdown(tie_sentence(checkpoint.model))
 
 
 def _findings(report: Report) -> None:
     st.markdown("**What was read**")
-    st.markdown(f"{report.format}: {', '.join(f'`{name}`' for name in report.files)}")
-    for line in (*report.inferred, *report.notes, *report.aliases):
-        st.markdown(f"- {line}")
+    types = ", ".join(sorted({tensor.dtype for tensor in report.tensors}))
+    st.markdown(f"{report.format}, {types}: {plain(', '.join(report.files))}")
+    for line in (*report.problems, *report.inferred, *report.notes, *report.aliases):
+        st.markdown(f"- {plain(line)}")
     if report.renamed:
         st.markdown(f"- {len(report.renamed)} tensors were renamed:")
         st.dataframe(pd.DataFrame([{"in the file": r.old, "name": r.new, "reason": r.reason} for r in report.renamed]))
     if report.unused:
         st.markdown(f"- {len(report.unused)} tensors are not used:")
         st.dataframe(pd.DataFrame([{"tensor": u.name, "reason": u.reason} for u in report.unused]), hide_index=True)
-    if not (report.renamed or report.unused or report.inferred or report.notes or report.aliases):
+    if not (report.problems or report.renamed or report.unused or report.inferred or report.notes or report.aliases):
         st.markdown(
             "- Every tensor of the file has its place in the network; nothing is missing, renamed or left over."
         )
@@ -245,7 +248,8 @@ def _neighbours(checkpoint: Checkpoint) -> None:
     at = tokenizer.id(asked)
     if at is None:
         st.info(
-            f"The vocabulary has no piece “{asked}”. It is spelled {' '.join(tokenizer.encode(asked).pieces[1:-1])}."
+            f"The vocabulary has no piece “{plain(asked)}”. It is spelled "
+            f"{plain(' '.join(tokenizer.encode(asked).pieces[1:-1]))}."
         )
         return
     found = compute.near(checkpoint, at)

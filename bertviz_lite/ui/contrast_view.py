@@ -12,6 +12,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import contrast as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sentence, state
+from bertviz_lite.ui.wording import plain
 
 _COMPARED = 50  # likeliest pieces of each sentence
 _NAMED = 7  # at either end carry their name
@@ -117,10 +118,10 @@ def _odds(checkpoint: Checkpoint, first: Encoding, second: Encoding, pair: tuple
         told = (
             (a, b, numbers.nats(float(odds[0, i] - odds[1, i]))) if not found[0].unknown[i] else ("[UNK]", "[UNK]", "–")
         )
-        lines.append(f"| {sentence.plain(word)} | {' | '.join(told)} |")
+        lines.append(f"| {plain(word)} | {' | '.join(told)} |")
     st.markdown("\n".join(lines))
     if len(pair) == 2 and not found[0].unknown.any():
-        named = [sentence.plain(word) for word in pair]
+        named = [plain(word) for word in pair]
         in_a, in_b = (numbers.nats(float(odd)) for odd in joint[:, 0] - joint[:, 1])
         st.markdown(f"Log-odds of {named[0]} against {named[1]}: **{in_a}** in A, **{in_b}** in B.")
 

@@ -14,7 +14,8 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.texts import KINDS, MOST_BYTES, MOST_LINES, Texts, read_texts
-from bertviz_lite.ui import charts, compute, file_job, loss_view, metrics, sentence, state, visit
+from bertviz_lite.ui import charts, compute, file_job, loss_view, metrics, state, visit
+from bertviz_lite.ui.wording import plain
 
 _MOST_ROWS = 1_000  # sent to the browser; the files to download hold all
 _ORDERS = {"high": "Highest loss first", "low": "Lowest first", "file": "As in the file"}
@@ -96,7 +97,7 @@ def _texts() -> tuple[Texts, str]:
     if told := session.pop("texts_refused", None):
         st.error(told)
     if "texts" in session:
-        st.button(f"Close {session['texts'][0].name}", key="close_texts", on_click=session.pop, args=("texts",))
+        st.button(f"Close {plain(session['texts'][0].name)}", key="close_texts", on_click=session.pop, args=("texts",))
         found: tuple[Texts, str] = session["texts"]
         return found
     return read_texts(_SAMPLE, sample_file()), _SAMPLE
@@ -117,12 +118,12 @@ def _offer(texts: Texts, job: file_job.Job) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(label, type="primary", key="score_file", on_click=job.start)
         if not done:
-            st.markdown(f"**{sentence.plain(texts.name)}** begins: {sentence.plain(job.lines[0].text[:80])}")
+            st.markdown(f"**{plain(texts.name)}** begins: {plain(job.lines[0].text[:80])}")
 
 
 def _told(texts: Texts, job: file_job.Job) -> str:
     sums, unit = job.totals, state.get("unit")
-    told = f"**{len(job.scored):,} of {len(job.lines):,}** lines of **{sentence.plain(texts.name)}** scored"
+    told = f"**{len(job.scored):,} of {len(job.lines):,}** lines of **{plain(texts.name)}** scored"
     if not sums.n_tokens:
         return f"{told}."
     return (

@@ -23,7 +23,7 @@ from bertviz_lite.errors import TextError
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
-from bertviz_lite.ui.sentence import plain
+from bertviz_lite.ui.wording import plain
 
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
 _MOST_MASKS = 12  # more are filled together only on request: it takes a pass a mask and beam
@@ -83,6 +83,7 @@ def together(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
             st.caption(f"The {_MOST_BARS} likeliest of {len(beam.ids)} are drawn.")
     with controls:
         st.dataframe(fill_tables.strategy_table(checkpoint, encoding, found), hide_index=True)
+        st.caption("The same words in another order of filling have another sum; see the ? on the left.")
         fill_tables.fold(fill_tables.sequence_table(checkpoint, encoding, beam), "sequences")
 
 
@@ -128,7 +129,7 @@ def _standing(checkpoint: Checkpoint, found: Candidates) -> str:
     n = int(found.n_pieces[0])
     if n == 1:
         return f"**{plain(word)}** has **rank {found.ranks[0, 0]:,}**, probability **{prob}**."
-    spelled = " ".join(f"`{checkpoint.tokenizer.piece(p)}`" for p in found.ids[0].tolist())
+    spelled = plain(" ".join(checkpoint.tokenizer.piece(p) for p in found.ids[0].tolist()))
     return f"**{plain(word)}** is {n} pieces, {spelled}: joint probability **{prob}**, ln p {numbers.nats(joint)}."
 
 

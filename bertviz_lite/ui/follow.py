@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import state
+from bertviz_lite.ui.wording import plain
 
 
 def pick_position(encoding: Encoding) -> int:
@@ -38,7 +39,7 @@ def pick_word(checkpoint: Checkpoint, encoding: Encoding, position: int, logits:
         **state.keyed("piece", showing=tokenizer.piece(chosen)),
     )
     if state.get("piece") and asked is None:
-        st.warning(f"The vocabulary has no piece “{state.get('piece')}”; a longer word is spelled with several.")
+        st.warning(f"The vocabulary has no piece “{plain(state.get('piece'))}”; a longer word is spelled with several.")
     return chosen
 
 

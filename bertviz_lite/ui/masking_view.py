@@ -98,6 +98,8 @@ def many(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRule) -> None:
 def formula(scores: TokenScores) -> str:
     """The mean of −ln p with the numbers put in, as LaTeX."""
     n = len(scores.ids)
+    if n == 1:
+        return rf"\text{{loss}} = -\ln {_tex(float(scores.probs[0]))} = {scores.mean_nats:.4f}"
     probs = [_tex(float(p)) for p in scores.probs[:_MOST_TERMS]]
     losses = [f"{loss:.3f}" for loss in scores.loss_nats[:_MOST_TERMS].tolist()]
     if n > _MOST_TERMS:
@@ -111,8 +113,12 @@ def formula(scores: TokenScores) -> str:
 
 
 def _cards(checkpoint: Checkpoint, encoding: Encoding, drawn: TrainingExample) -> list[figures.Drawn]:
-    piece = checkpoint.tokenizer.piece
+    pieces = checkpoint.tokenizer.pieces
     tokens = []
+
+    def piece(i: int) -> str:  # a random id may be a row that no piece belongs to
+        return (pieces[i] if i < len(pieces) else None) or f"row {i}"
+
     scores = drawn.scores
     row = {} if scores is None else {int(at): i for i, at in enumerate(scores.positions)}
     most = scoring.top([] if scores is None else scores.loss_nats.tolist())
@@ -140,7 +146,7 @@ def _shown(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> rang
 
 
 def _tex(p: float) -> str:
-    text = f"{p:.3g}"
+    text = f"{p:.4g}"
     mantissa, _, power = text.partition("e")
     return rf"({mantissa}\cdot 10^{{{int(power)}}})" if power else text
 

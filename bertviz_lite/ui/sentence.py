@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
@@ -111,11 +110,6 @@ def carried_masks(old: Encoding, new: Encoding, masked: tuple[int, ...]) -> tupl
     return tuple(sorted(moved[w] for w in masked if w in moved))
 
 
-def plain(text: str) -> str:
-    """What somebody typed, as st.markdown shows it letter for letter."""
-    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
-
-
 def _piece(encoding: Encoding, i: int, tip: str) -> chips.Piece:
     word, piece = encoding.word_ids[i], encoding.pieces[i]
     continues = i > 0 and word is not None and word == encoding.word_ids[i - 1]
@@ -179,4 +173,4 @@ def _use_example(example: Example) -> None:
     state.put(text=example.text, mask=example.masked)
 
 
-__all__ = ["box", "carried_masks", "plain", "plain_box", "row"]
+__all__ = ["box", "carried_masks", "plain_box", "row"]

@@ -18,6 +18,7 @@ from bertviz_lite.checkpoints.limits import max_bytes
 from bertviz_lite.errors import BertvizError, CheckpointError
 from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.ui import numbers, state
+from bertviz_lite.ui.wording import plain
 
 TWIN = "untrained"  # in place of a key: the untrained twin of the model in use
 MODELS_DIR = "BERTVIZ_MODELS_DIR"
@@ -44,12 +45,16 @@ def _from_server(name: str, path: Path, changed: float) -> Checkpoint | BertvizE
 
 
 @st.cache_resource(show_spinner=False, max_entries=1, ttl=600)  # it may be a private model's, and as large
-def untrained(_checkpoint: Checkpoint, digest: str) -> Checkpoint:
-    """The twin of a checkpoint before its first training step: same network and tokenizer, random weights, seed 0."""
+def untrained(_checkpoint: Checkpoint, digest: str, name: str) -> Checkpoint:
+    """The twin of a checkpoint before its first training step: same network and tokenizer, random weights, seed 0.
+
+    Args:
+        name: of the checkpoint; a part of the key, since another visitor may have given equal files another name.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = BERTForMaskedLM(_checkpoint.config).eval()
-    name, digest = f"{_checkpoint.report.name} (untrained)", f"untrained-{digest}"
+    name, digest = f"{name} (untrained)", f"untrained-{digest}"
     return replace(_checkpoint, model=model, report=replace(_checkpoint.report, name=name, digest=digest, missing=()))
 
 
@@ -111,10 +116,11 @@ def trouble() -> str:
     try:
         _models_dir()
     except CheckpointError as error:
-        return str(error)
+        return plain(error)
     key: str = state.get("model")
     if key.startswith(_SERVER) and key not in choices():
-        return f"This server has no model called {key.removeprefix(_SERVER)[:80]}; you see **{bundled().report.name}**."
+        name = plain(key.removeprefix(_SERVER)[:80])
+        return f"This server has no model called {name}; you see **{bundled().report.name}**."
     if key not in choices():
         return (
             "This address names a model that was opened in another visit; reloading the page closes it too. Open its "
@@ -123,12 +129,15 @@ def trouble() -> str:
     try:
         get(key)
     except BertvizError as error:
-        return f"{key.removeprefix(_SERVER)}: {error}"
+        return plain(f"{key.removeprefix(_SERVER)}: {error}")
     return ""
 
 
-def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
+def open_source(source: Source, *, name: str | None = None, note: str = "") -> Checkpoint:
     """Open a model and use it from now on; an encoder without a head is opened for its attention.
+
+    Args:
+        note: what its report shall say beside what was read.
 
     Raises:
         BertvizError: it does not open; the message says why, and the model in use stays.
@@ -137,6 +146,9 @@ def open_source(source: Source, *, name: str | None = None) -> Checkpoint:
     if checkpoint.report.name == "uploaded model":  # loose files have no name of their own: tell two apart
         named = f"uploaded model {checkpoint.report.digest[:4]}"
         checkpoint = replace(checkpoint, report=replace(checkpoint.report, name=named))
+    if note:
+        report = replace(checkpoint.report, notes=(note, *checkpoint.report.notes))
+        checkpoint = replace(checkpoint, report=report)
     return keep(checkpoint)
 
 
@@ -191,11 +203,16 @@ def may_belong(name: str) -> bool:
 
 def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
     """The files, with config.json and tokenizer of another model where they lack their own."""
+    return {**lent(files, lender), **files}
+
+
+def lent(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
+    """What `borrowed` adds to the files."""
     names = {name.lower() for name in files}
-    lent = lender.to_files()
+    all_files = lender.to_files()
     if names & {"tokenizer.json", "vocab.txt"}:
-        lent = {name: content for name, content in lent.items() if name == "config.json"}
-    return {**{name: content for name, content in lent.items() if name not in names}, **files}
+        all_files = {name: content for name, content in all_files.items() if name == "config.json"}
+    return {name: content for name, content in all_files.items() if name not in names}
 
 
 def _models_dir() -> Path | None:
@@ -244,6 +261,7 @@ __all__ = [
     "keep",
     "label",
     "lacking_files",
+    "lent",
     "may_belong",
     "open_source",
     "opened",

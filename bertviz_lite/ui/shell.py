@@ -11,6 +11,7 @@ import streamlit as st
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.ui import shelf, state, visit
+from bertviz_lite.ui.wording import plain
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,14 @@ def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True
     checkpoint = shelf.current()
     if needs_head and not checkpoint.predicts:
         st.info(
-            f"**{checkpoint.report.name}** is an encoder without a masked-language-model head: it has attention, but "
-            "nothing to predict with. See its attention, or choose another model above."
+            f"**{plain(checkpoint.report.name)}** is an encoder without a masked-language-model head: it has "
+            "attention, but nothing to predict with. See its attention, or choose another model above."
         )
         st.stop()
     try:
         yield checkpoint
     except BertvizError as error:
-        st.error(str(error))
+        st.error(plain(error))
 
 
 def _top() -> None:
@@ -100,12 +101,12 @@ def _top() -> None:
 
 def _model_chip() -> None:
     """The model in use, always in sight; opens the choice."""
-    with st.popover(shelf.label(shelf.current()), help="The model in use"):
+    with st.popover(plain(shelf.label(shelf.current())), help="The model in use"):
         choices = shelf.choices()
         st.radio(
             "Model in use",
             list(choices),
-            format_func=choices.get,
+            format_func=lambda key: plain(choices[key]),
             **state.keyed("model") if state.get("model") in choices else {},
         )
         if shelf.is_own(key := state.get("model")):

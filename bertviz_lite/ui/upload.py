@@ -10,6 +10,7 @@ import streamlit as st
 from bertviz_lite.checkpoints import Source, hub
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.ui import numbers, shelf, state, visit
+from bertviz_lite.ui.wording import plain
 
 
 def opener() -> None:
@@ -28,7 +29,7 @@ def opener() -> None:
             help="It lives in this server's memory until you close or reload this page; only you can use it.",
         )
         if given and (twice := _first_twice([file.name for file in given])):
-            st.error(f"Two of these files are called {twice}: choose the files of one folder, or one zip of it.")
+            st.error(f"Two of these files are called {plain(twice)}: choose the files of one folder, or one zip of it.")
         elif given:
             _files({file.name: file for file in given})
     with other:
@@ -40,7 +41,7 @@ def opener() -> None:
 def _files(given: Mapping[str, IO[bytes]]) -> None:
     strangers = [name for name in given if not shelf.may_belong(name)]
     if strangers:
-        st.warning(f"Not a file of a checkpoint, and left aside: {', '.join(strangers[:5])}.")
+        st.warning(f"Not a file of a checkpoint, and left aside: {plain(', '.join(strangers[:5]))}.")
     given = {name: file for name, file in given.items() if name not in strangers}
     if not given:
         return
@@ -52,27 +53,28 @@ def _files(given: Mapping[str, IO[bytes]]) -> None:
         if has_weights:
             used = shelf.current()
             if st.button(
-                f"Take what is missing from {used.report.name}", help="For weights saved without their config"
+                f"Take what is missing from {plain(used.report.name)}", help="For weights saved without their config"
             ):
-                _open(shelf.borrowed(given, used), next(iter(given)).rsplit(".", 1)[0])
+                note = f"Not uploaded but taken from {used.report.name}: {', '.join(shelf.lent(given, used))}."
+                _open(shelf.borrowed(given, used), next(iter(given)).rsplit(".", 1)[0], note)
         return
     _open(given, None)
 
 
-def _open(source: Source, name: str | None) -> None:
+def _open(source: Source, name: str | None, note: str = "") -> None:
     session = st.session_state
     try:
         with st.spinner("Reading the checkpoint …"):
-            checkpoint = shelf.open_source(source, name=name)
+            checkpoint = shelf.open_source(source, name=name, note=note)
     except BertvizError as error:
-        session["just_refused"] = f"{error} The model in use is still **{shelf.current().report.name}**."
+        session["just_refused"] = f"{plain(error)} The model in use is still **{plain(shelf.current().report.name)}**."
         _empty_box()  # what was refused must not stand in the way of the next try
         st.rerun()
-    told = f"**{checkpoint.report.name}** is open and serves all pages."
+    told = f"**{plain(checkpoint.report.name)}** is open and serves all pages."
     if not checkpoint.predicts:
         told = (
-            f"**{checkpoint.report.name}** is open, but it is an encoder without a head: its attention and its tensors "
-            "can be seen, predictions cannot."
+            f"**{plain(checkpoint.report.name)}** is open, but it is an encoder without a head: its attention "
+            "and its tensors can be seen, predictions cannot."
         )
     session["just_opened"] = told
     _empty_box()
@@ -99,13 +101,13 @@ def _hub() -> None:
                     session["hub_found"] = hub.find(name)
             except BertvizError as error:
                 session.pop("hub_found", None)
-                st.error(str(error))
+                st.error(plain(error))
     found: hub.HubCheckpoint | None = session.get("hub_found")
     if found is None:
         st.caption("Nothing is fetched before you have seen the size and pressed the button.")
         return
     size = numbers.short(found.n_bytes) + "B"
-    st.markdown(f"**{found.repo}** at `{found.revision[:12]}`: {len(found.sizes)} files, **{size}**.")
+    st.markdown(f"**{plain(found.repo)}** at `{found.revision[:12]}`: {len(found.sizes)} files, **{size}**.")
     if st.button(f"Download and open ({size})", type="primary"):
         st.button("Cancel", key="hub_cancel")  # any press ends the running download at its next piece
         bar = st.progress(0.0, "Downloading …")
@@ -116,7 +118,7 @@ def _hub() -> None:
         try:
             folder = hub.fetch(found, progress)
         except BertvizError as error:
-            st.error(f"{error} The model in use is still **{shelf.current().report.name}**.")
+            st.error(f"{plain(error)} The model in use is still **{plain(shelf.current().report.name)}**.")
             return
         _open(folder, found.repo)
 
@@ -144,7 +146,7 @@ def _server_choice() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("On this server", width="content")
         for key in names:
-            st.button(key[1:], key=f"server_{key}", on_click=state.put, kwargs={"model": key})
+            st.button(plain(key[1:]), key=f"server_{key}", on_click=state.put, kwargs={"model": key})
 
 
 __all__ = ["opener", "tie_choice"]

@@ -10,7 +10,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
-from bertviz_lite.ui.sentence import plain
+from bertviz_lite.ui.wording import plain
 
 _MOST_BARS = 14
 _WHOLE = (

@@ -63,7 +63,7 @@ def test_lines_come_back_in_order_each_with_its_scores_or_its_reason(model: BERT
     assert found[4].totals.sum_nats == pytest.approx(UNK)
     assert found[5].scores.ids.tolist() == [ID["c"]]
     assert found[5].scores.ranks.tolist() == [3]  # b, a, c
-    assert "no token to score" in found[1].error
+    assert found[1].error == "The line is empty."
     assert "10 tokens long" in found[2].error
     assert "no token to score" in found[3].error
     assert all((scored.error is None) == (scored.totals is not None) for scored in found)

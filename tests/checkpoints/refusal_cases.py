@@ -124,6 +124,7 @@ CONFIGS = (
     Refused("an empty config.json", beside(config_json=b""), ("config.json", "JSON")),
     Refused("a broken config.json", beside(config_json=b"{'vocab_size': 99}"), ("config.json", "JSON")),
     Refused("a config.json in Latin-1", beside(config_json=b'{"a": "\xe9"}'), ("config.json",)),
+    Refused("a config.json with half a character", beside(config_json=b'{"model_type": "\\ud800"}'), ("config.json",)),
     Refused("a config.json that is a list", beside(config_json=b"[1, 2]"), ("config.json", "list")),
     Refused("a config.json that is a pointer", beside(config_json=LFS), ("config.json",)),
     Refused("a config.json nested too deeply", beside(config_json=b"[" * 100_000), ("config.json",)),
@@ -153,6 +154,8 @@ TOKENIZERS = (
     Refused("a template with a third segment", post_processed(single=[
         {"SpecialToken": {"id": "[CLS]", "type_id": 2}}, {"Sequence": {"id": "A", "type_id": 2}}]),
             ("post_processor", "segment 2"), reported=True),
+    Refused("a precompiled normalizer", lambda: files() | {"tokenizer.json": normalized({"type": "Precompiled",
+            "precompiled_charsmap": "AAAA"})}, ("tokenizer.json", "precompiled"), TokenizerError),
     Refused("one id too far", lambda: files() | {"tokenizer.json": one_id(150)}, ("150", "99", "far"), reported=True),
 )  # fmt: skip
 
@@ -207,6 +210,11 @@ FILES = (
 
 def lacking_words() -> Tensors:
     return {name: t for name, t in tensors_of().items() if name != WORDS}
+
+
+def normalized(normalizer: Mapping[str, str]) -> bytes:
+    """A tokenizer.json that writes texts otherwise first."""
+    return json.dumps(json.loads(saved()["tokenizer.json"]) | {"normalizer": normalizer}).encode()
 
 
 def one_id(i: int) -> bytes:

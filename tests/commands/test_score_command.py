@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,9 @@ from safetensors.torch import load_file, save_file
 from shell_runs import Ran, run, write_checkpoint
 
 from bertviz_lite import BERTForMaskedLM
-from bertviz_lite.analysis import METRICS
+from bertviz_lite.analysis import METRICS, ScoredLine, score_lines
+
+score_module = importlib.import_module("bertviz_lite.commands.score")  # the package offers the function of that name
 
 Capsys = pytest.CaptureFixture[str]
 
@@ -62,7 +67,7 @@ def test_json_lines_are_exactly_what_the_readme_promises(small: str, capsys: Cap
     assert found[0]["pseudo_perplexity"] == pytest.approx(math.exp((A + DOT) / 2), rel=1e-5)
     assert found[0]["error"] is None
     assert [token["token"] for token in found[2]["tokens"]] == ["[UNK]", "a"]
-    for number, told in ((1, "no token to score"), (3, "22 tokens long")):
+    for number, told in ((1, "line is empty"), (3, "22 tokens long")):
         assert told in found[number]["error"]
         assert (found[number]["sum_nats"], found[number]["tokens"], found[number]["pseudo_perplexity"]) == (
             None,
@@ -84,7 +89,7 @@ def test_for_people_a_table_the_sums_and_what_was_left_out(small: str, capsys: C
     assert f"3 of 5 lines scored by pll with small-one: {total:.2f} nats over 5 tokens" in ran.out
     assert f"perplexity {math.exp(total / 5):.2f} a token" in ran.out
     assert f"{total / math.log(2) / len('a .' + '☃ a' + '.'):.3f} bits a character" in ran.out
-    assert "line 2: There is no token" in ran.out
+    assert "line 2: The line is empty." in ran.out
     assert "line 4: The text is 22 tokens long" in ran.out
 
 
@@ -201,3 +206,57 @@ def test_numbers_are_those_of_a_plain_loop_over_transformers(
 
 def test_the_fixture_is_the_model_of_the_table(small: str) -> None:
     assert BERTForMaskedLM.from_pretrained(small).cls.predictions.bias[5].exp().item() == pytest.approx(0.10)
+
+
+@pytest.mark.parametrize(
+    "content", [b"my only copy", b"One line.", b'{"line"', b"[" * 200_000 + b"\n", b'{"line": 1}\n']
+)
+def test_a_file_of_something_else_is_never_touched(
+    small: str, capsys: Capsys, texts: Path, tmp_path: Path, content: bytes
+) -> None:
+    out = tmp_path / "notes.txt"
+    out.write_bytes(content)
+    ran = scored(small, capsys, texts, "--out", str(out))
+    if content == b'{"line"':  # the beginning of a record, as an interrupted run leaves it
+        assert ran.status == 0
+        return
+    assert "name another file" in ran.sentence()
+    assert out.read_bytes() == content
+
+
+def test_the_texts_are_not_their_own_scores(small: str, capsys: Capsys, texts: Path) -> None:
+    before = texts.read_bytes()
+    assert "is the file with the texts" in scored(small, capsys, texts, "--out", str(texts)).sentence()
+    assert texts.read_bytes() == before
+
+
+def test_scores_go_into_a_plain_file(small: str, capsys: Capsys, texts: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for out in (tmp_path / "pipe", tmp_path, Path("/dev/null")):
+        assert "is no file" in scored(small, capsys, texts, "--out", str(out)).sentence()
+
+
+def test_a_sum_that_is_no_number_is_no_score(small: str, capsys: Capsys, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    assert scored(small, capsys, texts, "--out", str(out)).status == 0
+    first, *rest = out.read_text(encoding="utf-8").splitlines()
+    forged = first.replace(f'"sum_nats": {json.loads(first)["sum_nats"]}', '"sum_nats": NaN')
+    assert forged != first
+    out.write_text("\n".join([forged, *rest]) + "\n", encoding="utf-8")
+    assert "holds other scores" in scored(small, capsys, texts, "--out", str(out)).sentence()
+
+
+def test_ctrl_c_says_what_is_kept(
+    small: str, capsys: Capsys, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: object, **options: object) -> Iterator[ScoredLine]:
+        lines = score_lines(*given, **options)
+        yield next(lines)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(score_module, "score_lines", interrupted)
+    out = tmp_path / "out.jsonl"
+    ran = scored(small, capsys, texts, "--out", str(out))
+    assert ran.status == 130
+    assert "1 of 5 lines are in" in ran.err
+    assert len(records(out.read_text(encoding="utf-8"))) == 1

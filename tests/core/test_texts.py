@@ -87,3 +87,49 @@ def test_a_file_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "MOST_BYTES", 1 << 20)
     with pytest.raises(TextError, match="2 MB; at most 1 MB"):
         read_texts("a.txt", b"a" * (2 << 20))
+
+
+@pytest.mark.parametrize("content", [b"text\nHello, my friend.\nYes, it is true.\n", b"id,text\n1,Hello, my friend.\n"])
+def test_commas_that_are_not_quoted_shift_nothing_in_silence(content: bytes) -> None:
+    with pytest.raises(TextError, match="double quotes"):
+        read_texts("a.csv", content)
+
+
+def test_a_line_of_commas_is_no_table() -> None:
+    with pytest.raises(TextError, match="40,001 columns"):
+        read_texts("a.csv", b"a" + b"," * 40_000)
+
+
+def test_a_small_parquet_that_unpacks_to_much_is_refused_before() -> None:
+    rows = pyarrow.array(["x" * 10_000_000]).dictionary_encode()
+    many = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 50_000, pyarrow.int32()), rows.dictionary)
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": many}), out)
+    with pytest.raises(TextError, match="unpacked"):
+        read_texts("a.parquet", out.getvalue())
+
+
+def test_parquet_rows_are_counted_before_they_are_read() -> None:
+    with pytest.raises(TextError, match="100,001 lines"):
+        read_texts("a.parquet", parquet(text=["a"] * 100_001))
+
+
+def test_parquet_columns_of_other_kinds_stand_in_nobodys_way() -> None:
+    out = io.BytesIO()
+    odd = pyarrow.array([1, 2], pyarrow.time64("ns"))  # which pandas cannot hold
+    pyarrow.parquet.write_table(pyarrow.table({"at": odd, "text": ["a", "b"]}), out)
+    assert read("a.parquet", out.getvalue()) == ["a", "b"]
+
+
+def test_parquet_text_that_is_no_utf8_is_told() -> None:
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({"text": pyarrow.array([b"caf\xe9"]).view(pyarrow.string())}), out)
+    with pytest.raises(TextError, match="not a Parquet file"):
+        read_texts("a.parquet", out.getvalue())
+
+
+def test_parquet_with_broken_notes_of_pandas_is_read() -> None:
+    out = io.BytesIO()
+    table = pyarrow.table({"text": ["a"]}).replace_schema_metadata({"pandas": "[]"})
+    pyarrow.parquet.write_table(table, out)
+    assert read("a.parquet", out.getvalue()) == ["a"]

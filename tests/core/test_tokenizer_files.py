@@ -25,7 +25,7 @@ from tokenizers.models import Unigram, WordPiece
 from transformers import AddedToken, BertTokenizer
 
 from bertviz_lite import Tokenizer
-from bertviz_lite.errors import BertvizError, TokenizerError
+from bertviz_lite.errors import BertvizError, TextError, TokenizerError
 
 
 def tokens(tokenizer: Tokenizer, text: str) -> tuple[str, ...]:
@@ -206,6 +206,23 @@ def test_a_tokenizer_json_without_a_template_still_frames_the_text() -> None:
     tokenizer = Tokenizer.from_files({"tokenizer.json": backend.to_str().encode()})
     assert tokenizer.encode("the", "cat").ids == (2, 5, 3, 6, 3)
     assert tokenizer.encode("the", "cat").segment_ids == (0, 0, 0, 1, 1)
+
+
+def test_a_pattern_that_gives_up_is_told() -> None:
+    """The package panics then, which is no Exception: uncaught, it would end the thread of a page."""
+    backend = Backend(WordPiece({piece: i for i, piece in enumerate(UNCASED)}, unk_token="[UNK]"))  # noqa: S106
+    values = json.loads(backend.to_str())
+    pattern = {"Regex": "(a+)+$"}
+    values["pre_tokenizer"] = {"type": "Split", "pattern": pattern, "behavior": "Removed", "invert": False}
+    tokenizer = Tokenizer.from_files({"tokenizer.json": json.dumps(values).encode()})
+    with pytest.raises(TextError, match="cannot encode this text"):
+        tokenizer.encode("a" * 28 + "b")
+
+
+def test_a_word_that_is_left_out_has_no_spelling() -> None:
+    scores = [("[CLS]", 0.0), ("[SEP]", 0.0), ("[MASK]", 0.0), ("a", -1.0)]
+    encoding = Tokenizer(Backend(Unigram(scores, unk_id=None))).encode("a")
+    assert encoding.word_text(7) == ""
 
 
 def test_a_vocabulary_that_is_no_wordpiece_needs_no_unknown_token() -> None:

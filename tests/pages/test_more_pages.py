@@ -258,3 +258,34 @@ def test_rows_without_a_piece_are_unused(open_page: Open, tmp_path: Path, monkey
     assert any(
         "1,000 are unused" in caption.value for caption in at.caption
     )  # 994 of bert-base-uncased and 6 rows of padding
+
+
+def test_a_name_from_the_address_is_no_markdown(open_page: Open) -> None:
+    """Unescaped, a link would make the reader's browser fetch a picture from anywhere."""
+    at = open_page(model="@![x](http://127.0.0.1:9/leak.png)")
+    assert "\\!\\[x\\]\\(http" in at.info[0].value
+
+
+def test_a_models_name_is_its_visitors_own(open_page: Open, tiny_zip: bytes) -> None:
+    """Two visitors may give equal files different names, and neither reads the other's."""
+    for name in ("my-secret", "harmless"):
+        at = upload(open_page("pages/checkpoint.py"), (f"{name}.zip", tiny_zip))
+        at = at.switch_page("pages/compare.py").run()
+        at.selectbox(key="widget_other").set_value("untrained").run()
+        assert f"{name} (untrained)" in said(at).replace("\\", "")
+        assert ("my-secret" in said(at).replace("\\", "")) == (name == "my-secret")
+
+
+def test_an_encoder_is_described_without_a_head(open_page: Open, tiny_zip: bytes) -> None:
+    at = opened(open_page, encoder(tiny_zip))
+    told = said(at).replace("\\", "")
+    assert "head is not in the file" in told
+    assert "Tied" not in told
+    assert "(cls)" not in "".join(html.proto.body for html in at.get("html"))
+
+
+def test_what_was_borrowed_is_said(open_page: Open, bundled_folder: Path) -> None:
+    at = upload(open_page("pages/checkpoint.py"), (WEIGHTS, (bundled_folder / WEIGHTS).read_bytes()))
+    assert "Still needed" in at.info[0].value
+    press(at, "Take what is missing")
+    assert "Not uploaded but taken from english-mini: config.json, tokenizer.json" in said(at)
