@@ -180,7 +180,8 @@ def _problems(fitted: Fit, names: Names, tokenizer: Tokenizer | None) -> list[st
     if fitted.missing and len(head) == len(fitted.missing):
         problems.append(
             f"The masked-language-model head is not in the file, so it cannot predict: missing are {_some(head)}. "
-            "Give a checkpoint saved from BertForMaskedLM or BertForPreTraining."
+            "Give a checkpoint saved from BertForMaskedLM or BertForPreTraining, or start from this one with pretrain "
+            "--init, which trains a head for it."
         )
     elif fitted.missing:
         problems.append(f"{len(fitted.missing)} tensors are missing: {_some(fitted.missing)}.")

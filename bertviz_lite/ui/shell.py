@@ -78,7 +78,8 @@ def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True
     if needs_head and not checkpoint.predicts:
         st.info(
             f"**{plain(checkpoint.report.name)}** is an encoder without a masked-language-model head: it has "
-            "attention, but nothing to predict with. See its attention, or choose another model above."
+            "attention, but nothing to predict with. See its attention, choose another model above, or train a head "
+            "for it: `python -m bertviz_lite pretrain TEXTS --init FOLDER --out DIR` starts from it."
         )
         st.stop()
     try:
