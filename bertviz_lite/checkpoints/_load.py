@@ -223,7 +223,8 @@ def _read_config(folder: Path) -> dict[str, Any]:
     try:
         # NaN is no JSON, but Python reads and would write it: as text it breaks nothing.
         values = json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=str)
-        json.dumps(values, ensure_ascii=False).encode()  # half a character, \\ud800, could not be written again
+        # Half a character, \ud800, could be neither shown nor written again.
+        values = json.loads(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise CheckpointError(f"config.json is not valid JSON ({error}).") from error
     if not isinstance(values, dict):
