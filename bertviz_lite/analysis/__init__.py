@@ -4,7 +4,7 @@ Nothing here draws, reads a file or keeps anything between calls.
 """
 
 from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
-from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, without
+from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
 from bertviz_lite.analysis.corpus import ScoredLine, Totals, score_lines, totals, work
@@ -12,8 +12,13 @@ from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_lo
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
+from bertviz_lite.analysis.map_changes import MapChange, map_change
+from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, survey
 from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
+from bertviz_lite.analysis.patterns import PATTERNS, NamedHead, Pattern, named_heads
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
+from bertviz_lite.analysis.query_key import QueryKey, query_key
+from bertviz_lite.analysis.rollout import rollout
 from bertviz_lite.analysis.scoring import (
     METRICS,
     Metric,
@@ -25,6 +30,7 @@ from bertviz_lite.analysis.scoring import (
     scored_positions,
     unmasked_loss,
 )
+from bertviz_lite.analysis.shown_maps import PAIRINGS, MapChoice, Pairing, ShownMap, pair_mask, shown_map
 from bertviz_lite.analysis.training_examples import (
     Draws,
     LossByKind,
@@ -34,11 +40,15 @@ from bertviz_lite.analysis.training_examples import (
     loss_by_kind,
     training_example,
 )
+from bertviz_lite.analysis.units import Kind, Units, merge, token_units, word_units
 from bertviz_lite.analysis.vocabulary import Neighbours, neighbours, row_norms
 from bertviz_lite.analysis.window import Window, window
 
 __all__ = [
+    "LARGEST_MAP",
     "METRICS",
+    "PAIRINGS",
+    "PATTERNS",
     "STRATEGIES",
     "Aligned",
     "AttentionMaps",
@@ -48,18 +58,30 @@ __all__ = [
     "Draws",
     "Filling",
     "HeadStatistics",
+    "Kind",
     "LossByKind",
+    "MapChange",
+    "MapChoice",
     "MaskPredictions",
     "Metric",
+    "NamedHead",
     "Neighbours",
+    "Overview",
     "PairScores",
+    "Pairing",
+    "Pattern",
+    "Pool",
     "Progress",
+    "QueryKey",
     "ScoredLine",
+    "ShownMap",
     "Stages",
     "Strategy",
+    "Survey",
     "TokenScores",
     "Totals",
     "TrainingExample",
+    "Units",
     "Window",
     "WorkedLogit",
     "attention_maps",
@@ -68,32 +90,46 @@ __all__ = [
     "continuing_ids",
     "contrast",
     "draws",
+    "each_layer",
     "expected_n_selected",
     "fill",
+    "head_map",
     "head_statistics",
     "labelled_loss",
+    "layer_maps",
     "leaders",
     "log_odds",
     "loss_by_kind",
+    "map_change",
+    "mean_map",
+    "merge",
+    "named_heads",
     "neighbours",
+    "overview",
+    "pair_mask",
     "pseudo_loss",
+    "query_key",
     "require_fits",
     "require_numbers",
     "require_slot",
+    "rollout",
     "row_norms",
     "score",
     "score_all",
     "score_lines",
     "scored_positions",
+    "shown_map",
     "slots",
     "spelling",
     "stages",
+    "survey",
+    "token_units",
     "top_k",
     "totals",
     "training_example",
     "unmasked_loss",
     "window",
-    "without",
+    "word_units",
     "work",
     "worked_logit",
     "wrong_case_ids",
