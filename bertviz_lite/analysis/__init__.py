@@ -5,6 +5,16 @@ Nothing here draws, reads a file or keeps anything between calls.
 
 from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
 from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
+from bertviz_lite.analysis.attention_files import (
+    MOST_WRITTEN_OUT,
+    AttentionTable,
+    attention_csv,
+    attention_json,
+    attention_npz,
+    head_records,
+    heads_csv,
+    heads_json,
+)
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
 from bertviz_lite.analysis.corpus import ScoredLine, Totals, score_lines, totals, work
@@ -47,11 +57,13 @@ from bertviz_lite.analysis.window import Window, window
 __all__ = [
     "LARGEST_MAP",
     "METRICS",
+    "MOST_WRITTEN_OUT",
     "PAIRINGS",
     "PATTERNS",
     "STRATEGIES",
     "Aligned",
     "AttentionMaps",
+    "AttentionTable",
     "Candidates",
     "Case",
     "Contrast",
@@ -84,7 +96,10 @@ __all__ = [
     "Units",
     "Window",
     "WorkedLogit",
+    "attention_csv",
+    "attention_json",
     "attention_maps",
+    "attention_npz",
     "candidates",
     "compare_pair",
     "continuing_ids",
@@ -94,7 +109,10 @@ __all__ = [
     "expected_n_selected",
     "fill",
     "head_map",
+    "head_records",
     "head_statistics",
+    "heads_csv",
+    "heads_json",
     "labelled_loss",
     "layer_maps",
     "leaders",

@@ -104,6 +104,8 @@ def merge(weights: Floats, units: Units) -> Floats:
     n_tokens = sum(map(len, units.positions))
     if weights.ndim < 2 or weights.shape[-2:] != (n_tokens, n_tokens):
         raise InputError(f"A map of shape {weights.shape} is not one of {n_tokens} tokens by {n_tokens}.")
+    if len(units) == n_tokens:
+        return weights
     starts = [positions[0] for positions in units.positions]
     sizes = np.array([len(positions) for positions in units.positions])
     summed = np.add.reduceat(weights, starts, -1, np.float64)  # (..., T, N)
