@@ -21,6 +21,7 @@ from bertviz_lite.analysis.corpus import ScoredLine, Totals, score_lines, totals
 from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_logit
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
+from bertviz_lite.analysis.flow import LONGEST_FLOW, attention_flow
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
 from bertviz_lite.analysis.map_changes import MapChange, map_change
 from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, survey
@@ -56,6 +57,7 @@ from bertviz_lite.analysis.window import Window, window
 
 __all__ = [
     "LARGEST_MAP",
+    "LONGEST_FLOW",
     "METRICS",
     "MOST_WRITTEN_OUT",
     "PAIRINGS",
@@ -97,6 +99,7 @@ __all__ = [
     "Window",
     "WorkedLogit",
     "attention_csv",
+    "attention_flow",
     "attention_json",
     "attention_maps",
     "attention_npz",

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.errors import InputError
+
+Doubles = NDArray[np.float64]
 
 
 def rollout(layers: Iterable[Floats]) -> Floats:
@@ -27,15 +30,20 @@ def rollout(layers: Iterable[Floats]) -> Floats:
         InputError: there is no layer.
     """
     rolled: list[Floats] = []
-    below: np.ndarray[tuple[int, ...], np.dtype[np.float64]] | None = None
+    below: Doubles | None = None
     for maps in layers:
-        mixed = 0.5 * maps.mean(0, dtype=np.float64) + 0.5 * np.eye(maps.shape[-1])  # (T, T)
-        mixed /= mixed.sum(-1, keepdims=True)
-        below = mixed if below is None else mixed @ below
+        below = with_residual(maps) if below is None else with_residual(maps) @ below
         rolled.append(below.astype(np.float32))
     if not rolled:
         raise InputError("There is no layer to follow attention through.")
     return np.stack(rolled)
 
 
-__all__ = ["rollout"]
+def with_residual(maps: Floats) -> Doubles:
+    """(T, T) half the mean of a layer's maps (H, T, T), half the token itself, each row over its sum."""
+    mixed = 0.5 * maps.mean(0, dtype=np.float64) + 0.5 * np.eye(maps.shape[-1])
+    rows: Doubles = mixed / mixed.sum(-1, keepdims=True)
+    return rows
+
+
+__all__ = ["rollout", "with_residual"]
