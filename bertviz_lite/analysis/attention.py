@@ -100,7 +100,7 @@ def head_map(model: BERTForMaskedLM, encoding: Encoding, layer: int, head: int) 
         CheckpointError, TextError: as in `attention_maps`.
     """
     require_index("head", head, model.config.num_attention_heads)
-    one: Floats = layer_maps(model, encoding, layer)[head]
+    one: Floats = layer_maps(model, encoding, layer)[head].copy()  # a view would keep the other heads in memory
     return one
 
 

@@ -109,7 +109,7 @@ def query_key(
         if not 0 <= position < len(encoding):
             raise InputError(f"There is no token {position}: the text's go from 0 to {len(encoding) - 1}.")
     found = attending(model, encoding, layer)
-    weights = found.maps[0, head, query_position].float().numpy()
+    weights = found.maps[0, head, query_position].float().numpy().copy()  # a view would keep all maps in memory
     require_numbers(weights, "attention weights")
     attention, x = found.attention, found.x[0]  # (T, D)
     own = slice(head * attention.head_size, (head + 1) * attention.head_size)
@@ -120,8 +120,8 @@ def query_key(
         head,
         query_position,
         key_position,
-        query=query.numpy(),
-        keys=keys.numpy(),
+        query=query.numpy().copy(),
+        keys=keys.numpy().copy(),
         query_distance_scores=by_query.numpy(),
         key_distance_scores=by_key.numpy(),
         weights=weights,

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 from outside import Outside
 
 from bertviz_lite import BERTForMaskedLM, Checkpoint
-from bertviz_lite.analysis import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
+from bertviz_lite.analysis import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map, query_key
 from bertviz_lite.errors import CheckpointError, InputError, TextError
 from bertviz_lite.tokenizer import Encoding
 
@@ -98,6 +98,13 @@ def test_one_layer_or_one_head_is_that_of_transformers(bundled: Checkpoint, outs
     assert_allclose(head_map(bundled.model, encoding, 4, 11), expected[4, 11], atol=1e-5)
     for found, wanted in zip(each_layer(bundled.model, encoding), expected, strict=True):
         assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_a_head_keeps_no_other_head_in_memory(bundled: Checkpoint) -> None:
+    encoding = bundled.tokenizer.encode("He plays the piano.")
+    assert head_map(bundled.model, encoding, 0, 3).base is None
+    worked = query_key(bundled.model, encoding, 0, 3, 1, 2)
+    assert (worked.weights.base, worked.keys.base, worked.query.base) == (None, None, None)
 
 
 def test_layers_above_the_one_that_is_asked_are_not_run(bundled: Checkpoint) -> None:
