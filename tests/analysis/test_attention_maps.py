@@ -141,6 +141,8 @@ def test_what_cannot_be_read_is_told(ask: Callable[[BERTForMaskedLM, Encoding], 
         ask(model, words.encode("a " * (LONGEST - 1)))
     with pytest.raises(InputError, match=r"input_ids holds 12 .*0 to 11"):
         ask(model, replace(words.encode("a"), ids=(2, 12, 3)))
+    with pytest.raises(InputError, match=r"token_type_ids holds 2 .*0 to 1"):
+        ask(model, replace(words.encode("a"), segment_ids=(0, 2, 0)))
     with torch.no_grad():
         model.bert.embeddings.LayerNorm.bias.fill_(torch.nan)
     with pytest.raises(CheckpointError, match="attention weights are NaN"):
