@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from bertviz_lite.analysis import AttentionMaps, HeadStatistics, head_statistics, leaders, without
+from bertviz_lite.analysis import AttentionMaps, HeadStatistics, MapChoice, head_statistics, leaders, shown_map
+from bertviz_lite.analysis.units import token_units
 from bertviz_lite.figures import attention as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, sentence, shell, state
@@ -54,7 +55,7 @@ def main() -> None:
             st.info("Type a sentence above, or press an example, to see where its tokens look.")
             return
         maps = compute.attention(checkpoint, encoding)
-        values = STATISTICS[state.get("shows")].of(head_statistics(maps.weights, encoding.special_mask))
+        values = STATISTICS[state.get("shows")].of(head_statistics(maps.weights, token_units(encoding)))
         layer, head = settled(maps, values)
         left, right = st.columns([3, 2], gap="large")
         with left:
@@ -85,16 +86,12 @@ def one_map(maps: AttentionMaps, encoding: Encoding, layer: int | None, head: in
                 name.capitalize(), list(options), format_func=options.get, **state.keyed(name, showing=showing)
             )
         st.toggle("Hide [CLS] and [SEP]", **state.keyed("hide"))
-    weights, pieces = maps.pick(layer, head), list(encoding.pieces)
-    if state.get("hide"):
-        weights = without(weights, encoding.special_mask)
-        pieces = [piece for piece, special in zip(pieces, encoding.special_mask, strict=True) if not special]
-        if not pieces:
-            st.info("Only [CLS] and [SEP] are left: type a sentence to see where its tokens look.")
-            return
-        gone = 1 - float(weights.sum(-1).mean())
+    hidden = ("cls", "sep") if state.get("hide") else ()
+    shown = shown_map(maps.pick(layer, head), encoding, MapChoice(without=hidden))
+    if hidden:
+        gone = shown.gone_prob.mean()
         st.caption(f"[CLS] and [SEP] are left out; on average {gone:.0%} of a token's attention goes there.")
-    charts.chart(figures.heatmap(weights, pieces, dark=charts.is_dark()), "map")
+    charts.chart(figures.heatmap(shown.weights, shown.rows.labels, dark=charts.is_dark()), "map")
     st.caption("Attention is not an explanation: it shows where a head reads, not what the model makes of it.")
 
 

@@ -4,16 +4,32 @@ Nothing here draws, reads a file or keeps anything between calls.
 """
 
 from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
-from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, without
+from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
+from bertviz_lite.analysis.attention_files import (
+    MOST_WRITTEN_OUT,
+    AttentionTable,
+    attention_csv,
+    attention_json,
+    attention_npz,
+    head_records,
+    heads_csv,
+    heads_json,
+)
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
 from bertviz_lite.analysis.corpus import ScoredLine, Totals, score_lines, totals, work
 from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_logit
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
+from bertviz_lite.analysis.flow import LONGEST_FLOW, attention_flow
 from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
+from bertviz_lite.analysis.map_changes import MapChange, map_change
+from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, survey
 from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
+from bertviz_lite.analysis.patterns import PATTERNS, NamedHead, Pattern, named_heads
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
+from bertviz_lite.analysis.query_key import QueryKey, query_key
+from bertviz_lite.analysis.rollout import rollout
 from bertviz_lite.analysis.scoring import (
     METRICS,
     Metric,
@@ -25,6 +41,7 @@ from bertviz_lite.analysis.scoring import (
     scored_positions,
     unmasked_loss,
 )
+from bertviz_lite.analysis.shown_maps import PAIRINGS, MapChoice, Pairing, ShownMap, pair_mask, shown_map
 from bertviz_lite.analysis.training_examples import (
     Draws,
     LossByKind,
@@ -34,66 +51,106 @@ from bertviz_lite.analysis.training_examples import (
     loss_by_kind,
     training_example,
 )
+from bertviz_lite.analysis.units import Kind, Units, merge, token_units, word_units
 from bertviz_lite.analysis.vocabulary import Neighbours, neighbours, row_norms
 from bertviz_lite.analysis.window import Window, window
 
 __all__ = [
+    "LARGEST_MAP",
+    "LONGEST_FLOW",
     "METRICS",
+    "MOST_WRITTEN_OUT",
+    "PAIRINGS",
+    "PATTERNS",
     "STRATEGIES",
     "Aligned",
     "AttentionMaps",
+    "AttentionTable",
     "Candidates",
     "Case",
     "Contrast",
     "Draws",
     "Filling",
     "HeadStatistics",
+    "Kind",
     "LossByKind",
+    "MapChange",
+    "MapChoice",
     "MaskPredictions",
     "Metric",
+    "NamedHead",
     "Neighbours",
+    "Overview",
     "PairScores",
+    "Pairing",
+    "Pattern",
+    "Pool",
     "Progress",
+    "QueryKey",
     "ScoredLine",
+    "ShownMap",
     "Stages",
     "Strategy",
+    "Survey",
     "TokenScores",
     "Totals",
     "TrainingExample",
+    "Units",
     "Window",
     "WorkedLogit",
+    "attention_csv",
+    "attention_flow",
+    "attention_json",
     "attention_maps",
+    "attention_npz",
     "candidates",
     "compare_pair",
     "continuing_ids",
     "contrast",
     "draws",
+    "each_layer",
     "expected_n_selected",
     "fill",
+    "head_map",
+    "head_records",
     "head_statistics",
+    "heads_csv",
+    "heads_json",
     "labelled_loss",
+    "layer_maps",
     "leaders",
     "log_odds",
     "loss_by_kind",
+    "map_change",
+    "mean_map",
+    "merge",
+    "named_heads",
     "neighbours",
+    "overview",
+    "pair_mask",
     "pseudo_loss",
+    "query_key",
     "require_fits",
     "require_numbers",
     "require_slot",
+    "rollout",
     "row_norms",
     "score",
     "score_all",
     "score_lines",
     "scored_positions",
+    "shown_map",
     "slots",
     "spelling",
     "stages",
+    "survey",
+    "token_units",
     "top_k",
     "totals",
     "training_example",
     "unmasked_loss",
     "window",
-    "without",
+    "word_units",
     "work",
     "worked_logit",
     "wrong_case_ids",

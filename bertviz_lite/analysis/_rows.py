@@ -28,12 +28,12 @@ def require_fits(model: BERTForMaskedLM, encoding: Encoding) -> None:
         )
 
 
-def require_numbers(values: Tensor | NDArray[np.float32]) -> None:
-    """Raise a CheckpointError where a model answered with NaN, which no ranking survives."""
+def require_numbers(values: Tensor | NDArray[np.float32], what: str = "predictions") -> None:
+    """Raise a CheckpointError where a model answered with NaN, which no ranking and no map survives."""
     if np.isnan(np.asarray(values)).any():
         raise CheckpointError(
-            "The model's predictions are NaN: its weights hold NaN or infinite values. Its tensors, in numbers, show "
-            "which; open another model to predict."
+            f"The model's {what} are NaN: its weights hold NaN or infinite values. Its tensors, in numbers, show "
+            "which; open another model."
         )
 
 

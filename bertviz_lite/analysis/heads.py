@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bertviz_lite.analysis.units import Floats, Units
 from bertviz_lite.errors import InputError
-
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,10 @@ class HeadStatistics:
         self_prob: attention of a token on itself.
         special_prob: attention on the tokens marked as special ([CLS], [SEP]).
         cls_prob, sep_prob: attention on the first token if it is special; on all other special tokens.
+        punctuation_prob: attention on punctuation marks.
+        same_prob: attention on the same token elsewhere, over the tokens that have one; NaN where no token has.
         entropy_nats: 0 = all on one token, ln T = all tokens alike.
+        evenness: entropy as a share of ln T: 0 = all on one token, 1 = all tokens alike.
         distance_tokens: mean |query - key|, weighted by attention.
     """
 
@@ -32,43 +32,45 @@ class HeadStatistics:
     special_prob: Floats
     cls_prob: Floats
     sep_prob: Floats
+    punctuation_prob: Floats
+    same_prob: Floats
     entropy_nats: Floats
+    evenness: Floats
     distance_tokens: Floats
 
 
-def head_statistics(weights: Floats, special_mask: Sequence[bool]) -> HeadStatistics:
+def head_statistics(weights: Floats, units: Units) -> HeadStatistics:
     """Summarise every head of one encoded text.
 
     Args:
         weights: (L, H, T, T) probabilities, queries by keys; rows sum to 1.
-        special_mask: T flags, True for [CLS] and [SEP].
+        units: what the T rows and columns stand for, tokens or words.
 
     Raises:
-        InputError: the maps are not square, have fewer than two tokens, or do not fit the flags.
+        InputError: the maps are not square, have fewer than two tokens, or are not of these units.
 
     Source: entropy and distance as in Clark et al. 2019, "What does BERT look at?", sections 3.1 and 3.2.
     """
-    if weights.ndim != 4 or weights.shape[-1] != weights.shape[-2]:
-        raise InputError(f"attention must be (layers, heads, T, T), not {weights.shape}.")
-    n_tokens = weights.shape[-1]
-    if n_tokens < 2:
-        raise InputError("One token has nothing to look at: give a text of at least two tokens.")
-    if len(special_mask) != n_tokens:
-        raise InputError(f"{len(special_mask)} flags do not fit maps of {n_tokens} tokens.")
-
+    _require_maps(weights, units)
+    n_tokens = len(units)
     position = np.arange(n_tokens, dtype=np.float32)
     distance = np.abs(position[:, None] - position[None, :])  # (T, T)
-    special = np.asarray(special_mask, dtype=bool)
-    first = position == 0
+    twins = units.twins()  # (T, T)
+    has_twin = twins.any(-1)
     log_weights = np.log(weights, out=np.zeros_like(weights), where=weights > 0)
+    entropy = -(weights * log_weights).sum(-1).mean(-1)  # (L, H)
+    nan = np.full_like(entropy, np.nan)
     return HeadStatistics(
-        previous_prob=np.diagonal(weights, -1, -2, -1).mean(-1),  # (L, H)
+        previous_prob=np.diagonal(weights, -1, -2, -1).mean(-1),
         next_prob=np.diagonal(weights, 1, -2, -1).mean(-1),
         self_prob=np.diagonal(weights, 0, -2, -1).mean(-1),
-        special_prob=weights[..., special].sum(-1).mean(-1),
-        cls_prob=weights[..., special & first].sum(-1).mean(-1),
-        sep_prob=weights[..., special & ~first].sum(-1).mean(-1),
-        entropy_nats=-(weights * log_weights).sum(-1).mean(-1),
+        special_prob=weights[..., units.of_kind(("cls", "sep"))].sum(-1).mean(-1),
+        cls_prob=weights[..., units.cls].sum(-1).mean(-1),
+        sep_prob=weights[..., units.sep].sum(-1).mean(-1),
+        punctuation_prob=weights[..., units.punctuation].sum(-1).mean(-1),
+        same_prob=(weights * twins).sum(-1)[..., has_twin].mean(-1) if has_twin.any() else nan,
+        entropy_nats=entropy,
+        evenness=entropy / np.float32(np.log(n_tokens)),
         distance_tokens=(weights * distance).sum(-1).mean(-1),
     )
 
@@ -78,6 +80,16 @@ def leaders(values: Floats, n: int) -> list[tuple[int, int]]:
     order = np.argsort(-values, axis=None, kind="stable")[:n]
     layers, heads = np.unravel_index(order, values.shape)
     return list(zip(layers.tolist(), heads.tolist(), strict=True))
+
+
+def _require_maps(weights: Floats, units: Units) -> None:
+    if weights.ndim != 4 or weights.shape[-1] != weights.shape[-2]:
+        raise InputError(f"attention must be (layers, heads, T, T), not {weights.shape}.")
+    n_tokens = weights.shape[-1]
+    if n_tokens < 2:
+        raise InputError("One token has nothing to look at: give a text of at least two tokens.")
+    if len(units) != n_tokens:
+        raise InputError(f"{len(units)} tokens do not fit maps of {n_tokens}.")
 
 
 __all__ = ["HeadStatistics", "head_statistics", "leaders"]

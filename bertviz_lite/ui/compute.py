@@ -271,11 +271,11 @@ def _kept(key: Hashable, ask: Callable[[], Answer]) -> Answer:
 
 
 def _size(answer: object) -> int:
-    """Bytes of an array or of the arrays in a dataclass, and something for the rest."""
+    """Bytes of an array or of the arrays in a dataclass, however deep, and something for the rest."""
     if isinstance(answer, np.ndarray):
         return answer.nbytes
-    arrays = [getattr(answer, f.name) for f in fields(answer)] if is_dataclass(answer) else []
-    return 1024 + sum(a.nbytes for a in arrays if isinstance(a, np.ndarray))
+    parts = [getattr(answer, f.name) for f in fields(answer)] if is_dataclass(answer) else []
+    return 1024 + sum(_size(part) for part in parts if isinstance(part, np.ndarray) or is_dataclass(part))
 
 
 __all__ = [

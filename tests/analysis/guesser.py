@@ -6,6 +6,8 @@ Two rows of its vocabulary belong to no piece, as in a checkpoint that was padde
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from bertviz_lite import BERTConfig, BERTForMaskedLM, Tokenizer
@@ -45,6 +47,17 @@ def guesser(probs: list[float] | None = None) -> BERTForMaskedLM:
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight.zero_()
         model.cls.predictions.bias.copy_(torch.tensor(table).log())
+    return model
+
+
+def relative_guesser(kind: str, seed: int = 0) -> BERTForMaskedLM:
+    """A model of the same sizes with relative positions, and noise in every parameter."""
+    config = replace(guesser().config, position_embedding_type=kind)
+    model = BERTForMaskedLM(config).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
     return model
 
 

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bertviz_lite.analysis import head_statistics, leaders
+from bertviz_lite.analysis import Units, head_statistics, leaders
 from bertviz_lite.errors import InputError
 
 MIXED = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.1, 0.3, 0.6]]
 BACK = [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]  # each token looks at the one before it
 AHEAD = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]
-FLAGS = (True, False, True)
+
+
+def units(ids: Sequence[int], *, special: Sequence[bool], punctuation: Sequence[int] = ()) -> Units:
+    """Tokens with these ids, of which some were added and some are punctuation marks."""
+    n = len(ids)
+    added, first = np.array(special, bool), np.arange(n) == 0
+    return Units(
+        labels=tuple(map(str, ids)),
+        positions=tuple((i,) for i in range(n)),
+        ids=tuple((i,) for i in ids),
+        segments=np.zeros(n, np.int64),
+        cls=added & first,
+        sep=added & ~first,
+        punctuation=np.isin(np.arange(n), punctuation),
+    )
+
+
+UNITS = units([2, 7, 3], special=[True, False, True])
 
 
 def maps(*heads: list[list[float]]) -> np.ndarray:
@@ -24,19 +42,23 @@ def maps(*heads: list[list[float]]) -> np.ndarray:
 
 
 def test_every_number_of_a_mixed_head() -> None:
-    found = head_statistics(maps(MIXED), FLAGS)
+    found = head_statistics(maps(MIXED), UNITS)
     assert_allclose(found.previous_prob, [[(0.0 + 0.3) / 2]], rtol=1e-6)
     assert_allclose(found.next_prob, [[(0.25 + 0.0) / 2]], rtol=1e-6)
     assert_allclose(found.self_prob, [[(0.5 + 1.0 + 0.6) / 3]], rtol=1e-6)
     assert_allclose(found.special_prob, [[(0.75 + 0.0 + 0.7) / 3]], rtol=1e-6)
     assert_allclose(found.distance_tokens, [[(0.25 * 1 + 0.25 * 2 + 0.0 + 0.1 * 2 + 0.3 * 1) / 3]], rtol=1e-6)
+    assert_allclose(
+        (found.cls_prob, found.sep_prob), ([[(0.5 + 0.0 + 0.1) / 3]], [[(0.25 + 0.0 + 0.6) / 3]]), rtol=1e-6
+    )
     first = 0.5 * math.log(2) + 2 * 0.25 * math.log(4)
     last = -(0.1 * math.log(0.1) + 0.3 * math.log(0.3) + 0.6 * math.log(0.6))
     assert_allclose(found.entropy_nats, [[(first + 0.0 + last) / 3]], rtol=1e-6)
+    assert_allclose(found.evenness, [[(first + 0.0 + last) / 3 / math.log(3)]], rtol=1e-6)
 
 
 def test_heads_that_look_back_and_ahead() -> None:
-    found = head_statistics(maps(BACK, AHEAD), FLAGS)
+    found = head_statistics(maps(BACK, AHEAD), UNITS)
     assert_allclose(found.previous_prob, [[1, 0]])
     assert_allclose(found.next_prob, [[0, 1]])
     assert_allclose(found.self_prob, [[1 / 3, 1 / 3]], rtol=1e-6)
@@ -47,10 +69,13 @@ def test_heads_that_look_back_and_ahead() -> None:
 
 @pytest.mark.parametrize("n", [2, 5, 512])
 def test_a_uniform_head(n: int) -> None:
-    found = head_statistics(np.full((2, 3, n, n), 1 / n, np.float32), [True] + [False] * (n - 1))
+    found = head_statistics(
+        np.full((2, 3, n, n), 1 / n, np.float32), units(range(n), special=[True] + [False] * (n - 1))
+    )
     mean_distance = (n * n - 1) / (3 * n)  # of two positions drawn from n
     for values, expected in (
         (found.entropy_nats, math.log(n)),
+        (found.evenness, 1),
         (found.distance_tokens, mean_distance),
         (found.previous_prob, 1 / n),
         (found.next_prob, 1 / n),
@@ -63,7 +88,7 @@ def test_a_uniform_head(n: int) -> None:
 def test_each_number_stands_at_its_layer_and_head() -> None:
     weights = np.full((2, 3, 3, 3), 1 / 3, np.float32)
     weights[1, 2] = np.array(BACK)
-    found = head_statistics(weights, FLAGS)
+    found = head_statistics(weights, UNITS)
     for name, values in asdict(found).items():
         assert values.shape == (2, 3), name
         assert values.dtype == np.float32, name
@@ -72,24 +97,36 @@ def test_each_number_stands_at_its_layer_and_head() -> None:
 
 
 def test_no_token_is_special() -> None:
-    assert head_statistics(maps(MIXED), [False] * 3).special_prob.tolist() == [[0.0]]
+    assert head_statistics(maps(MIXED), units([2, 7, 3], special=[False] * 3)).special_prob.tolist() == [[0.0]]
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (1, 3, 3), (1, 1, 3, 4), (1, 1, 4, 3), (1, 1, 1, 3, 3)])
 def test_maps_of_a_wrong_shape_are_named(shape: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match=r"\(layers, heads, T, T\), not \(" + ", ".join(map(str, shape))):
-        head_statistics(np.ones(shape, np.float32), FLAGS)
+        head_statistics(np.ones(shape, np.float32), UNITS)
 
 
 def test_one_token_has_nothing_to_look_at() -> None:
     with pytest.raises(InputError, match="at least two tokens"):
-        head_statistics(np.ones((2, 3, 1, 1), np.float32), [True])
+        head_statistics(np.ones((2, 3, 1, 1), np.float32), units([2], special=[True]))
 
 
-@pytest.mark.parametrize("n_flags", [0, 2, 4])
-def test_flags_that_do_not_fit_are_named(n_flags: int) -> None:
-    with pytest.raises(InputError, match=f"{n_flags} flags do not fit maps of 3 tokens"):
-        head_statistics(maps(MIXED), n_flags * [False])
+@pytest.mark.parametrize("n", [0, 2, 4])
+def test_tokens_that_do_not_fit_are_named(n: int) -> None:
+    with pytest.raises(InputError, match=f"{n} tokens do not fit maps of 3"):
+        head_statistics(maps(MIXED), units(range(n), special=[False] * n))
+
+
+def test_punctuation_and_the_same_token_elsewhere() -> None:
+    found = head_statistics(maps(MIXED, BACK), units([7, 9, 7], special=[False] * 3, punctuation=[1]))
+    assert_allclose(found.punctuation_prob, [[(0.25 + 1.0 + 0.3) / 3, 1 / 3]], rtol=1e-6)
+    assert_allclose(found.same_prob, [[(0.25 + 0.1) / 2, 0]], rtol=1e-6)  # tokens 0 and 2 have one; itself is none
+
+
+def test_no_token_comes_twice() -> None:
+    assert np.isnan(head_statistics(maps(MIXED), units([7, 9, 8], special=[False] * 3)).same_prob).all()
+    two_seps = head_statistics(maps(MIXED), units([2, 3, 3], special=[True] * 3))
+    assert np.isnan(two_seps.same_prob).all()
 
 
 def test_leaders_come_largest_first_and_equals_in_reading_order() -> None:

@@ -10,7 +10,7 @@ import pytest
 from page_tools import Open, chart, chips_of, press_word, upload
 
 import bertviz_lite
-from bertviz_lite.analysis import attention_maps, head_statistics, pseudo_loss, top_k, unmasked_loss
+from bertviz_lite.analysis import attention_maps, head_statistics, pseudo_loss, token_units, top_k, unmasked_loss
 from bertviz_lite.bundled import EXAMPLES
 from bertviz_lite.ui.shell import PAGES
 
@@ -125,7 +125,7 @@ def test_loss_in_bits_and_in_one_unmasked_pass(open_page: Open) -> None:
 
 def test_attention_opens_the_leading_head_and_any_other(open_page: Open) -> None:
     maps = attention_maps(CHECKPOINT.model, FIRST)
-    previous = head_statistics(maps.weights, FIRST.special_mask).previous_prob
+    previous = head_statistics(maps.weights, token_units(FIRST)).previous_prob
     at = open_page("pages/attention.py")
     layer, head = divmod(int(previous.argmax()), maps.n_heads)
     assert (at.selectbox(key="widget_layer").value, at.selectbox(key="widget_head").value) == (layer, head)
