@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import contrast_view, fill_views, sentence, shell, sight, state, words_view
+from bertviz_lite.ui import contrast_view, fill_views, sentence, shell, sight, words_view
+from bertviz_lite.ui.switch import switch
 
 LEAD = (
     "The model never sees a masked word: it reads the rest and spreads its belief over its whole vocabulary. "
@@ -27,15 +28,8 @@ LABELS = {
 def main() -> None:
     """Read the inputs, ask, draw."""
     with shell.page("app.py", "Fill the mask", LEAD, MORE) as checkpoint:
-        st.segmented_control(
-            "Ask",
-            list(LABELS),
-            format_func=LABELS.get,
-            label_visibility="collapsed",
-            required=True,
-            **state.keyed("ask"),
-        )
-        if state.get("ask") == "contrast":
+        asked = switch("Ask", LABELS, "ask")
+        if asked == "contrast":
             contrast_view.draw(checkpoint)
             return
         whole = sentence.box(checkpoint, may_be_longer=True)
@@ -45,7 +39,7 @@ def main() -> None:
         if not whole.mask_positions:
             st.info("Nothing is masked yet: click a word above, or write `[MASK]` where a word should be guessed.")
             return
-        VIEWS[state.get("ask")](checkpoint, whole, seen)
+        VIEWS[asked](checkpoint, whole, seen)
 
 
 main()

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from bertviz_lite.checkpoints import Report
-from bertviz_lite.ui import checkpoint_views, numbers, shelf, shell, state, upload
+from bertviz_lite.ui import checkpoint_views, numbers, shelf, shell, upload
+from bertviz_lite.ui.switch import switch
 
 LEAD = (
     "What lies in the files of the model in use, and how they were read. Open your own BERT masked language model "
@@ -29,17 +30,10 @@ def main() -> None:
         upload.opener()
         checkpoint = shelf.current()
         facts(checkpoint.report)
-        st.segmented_control(
-            "View",
-            list(VIEWS),
-            format_func=str.capitalize,
-            label_visibility="collapsed",
-            required=True,
-            **state.keyed("view"),
-        )
-        if state.get("view") == "overview":
+        view = switch("View", {name: name.capitalize() for name in VIEWS}, "view")
+        if view == "overview":
             upload.tie_choice()
-        VIEWS[state.get("view")](checkpoint)
+        VIEWS[view](checkpoint)
 
 
 def facts(report: Report) -> None:

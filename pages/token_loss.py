@@ -1,8 +1,7 @@
 """What every token costs the model: of a sentence, of two side by side, of a file."""
 
-import streamlit as st
-
-from bertviz_lite.ui import file_view, loss_view, pair_view, shell, state
+from bertviz_lite.ui import file_view, loss_view, pair_view, shell
+from bertviz_lite.ui.switch import switch
 
 LEAD = (
     "Each token is coloured by its **loss**, −ln of the probability the model gave it: the more it stands out, the "
@@ -22,15 +21,7 @@ NAMES = {"sentence": "A sentence", "pair": "Minimal pairs", "file": "A file"}
 def main() -> None:
     """Choose what is scored, then draw it."""
     with shell.page("pages/token_loss.py", "Token loss", LEAD, MORE) as checkpoint:
-        st.segmented_control(
-            "What is scored",
-            list(VIEWS),
-            format_func=NAMES.get,
-            label_visibility="collapsed",
-            required=True,
-            **state.keyed("scored"),
-        )
-        VIEWS[state.get("scored")](checkpoint)
+        VIEWS[switch("What is scored", NAMES, "scored")](checkpoint)
 
 
 main()

@@ -15,12 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bertviz_lite.analysis._rows import TOKENS_A_BATCH
 from bertviz_lite.model import BERTForMaskedLM, Layer
 from bertviz_lite.tokenizer import Encoding
 
 Metric = Literal["pll", "word_l2r", "whole_word", "l2r", "unmasked"]
-
-_TOKENS_A_BATCH = 1024  # measured on one core: more are no quicker, and others are let in between batches
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def batches(rows: Sequence[Row], lengths: Sequence[int]) -> Iterator[list[Row]]:
     """
     batch: list[Row] = []
     for row in sorted(rows, key=lambda row: (lengths[row.text], row.text)):
-        if batch and (len(batch) + 1) * lengths[row.text] > _TOKENS_A_BATCH:
+        if batch and (len(batch) + 1) * lengths[row.text] > TOKENS_A_BATCH:
             yield batch
             batch = []
         batch.append(row)

@@ -16,13 +16,11 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lite.analysis._rows import Progress
+from bertviz_lite.analysis._rows import TOKENS_A_BATCH, Progress
 from bertviz_lite.analysis.scoring import TokenScores, labelled_loss, scored_positions
 from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.training import KINDS, NOT_SELECTED, MaskedBatch, MaskingRule, mask
-
-_TOKENS_A_BATCH = 1024
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ def loss_by_kind(
     segments = torch.tensor(encoding.segment_ids)
     sums, counts = torch.zeros(len(KINDS), dtype=torch.float64), torch.zeros(len(KINDS), dtype=torch.int64)
     done = 0
-    size = max(1, _TOKENS_A_BATCH // len(encoding))
+    size = max(1, TOKENS_A_BATCH // len(encoding))
     for start in range(0, n, size):
         rows = slice(start, start + size)
         inputs, kinds = batch.input_ids[rows], batch.kinds[rows]

@@ -48,6 +48,11 @@ class Checkpoint:
         pieces = self.tokenizer.pieces
         return frozenset(i for i in range(self.config.vocab_size) if i >= len(pieces) or pieces[i] is None)
 
+    @cached_property
+    def not_language_ids(self) -> frozenset[int]:
+        """Special tokens and padding rows: what does not compete with words unless it is asked to."""
+        return self.excluded_ids | self.tokenizer.special_ids
+
     def tensors(self) -> dict[str, Tensor]:
         """The weights in use by the network's names, each once: aliases of a tied head are left out."""
         state = self.model.state_dict()

@@ -20,7 +20,7 @@ from bertviz_lite.checkpoints._folder import Folder, Source, opened
 from bertviz_lite.checkpoints._names import Names, canonical_names, n_layers
 from bertviz_lite.checkpoints._tensors import Weights, is_opened, read_weights
 from bertviz_lite.checkpoints.hub import PREFIX
-from bertviz_lite.checkpoints.report import Report, TensorInfo, Unused
+from bertviz_lite.checkpoints.report import Report, TensorInfo, Unused, is_head_alone
 from bertviz_lite.checkpoints.statistics import tensor_statistics
 from bertviz_lite.errors import CheckpointError, MissingTensorsError, TokenizerError
 from bertviz_lite.model import ALIASES, BERTForMaskedLM
@@ -69,7 +69,7 @@ def load(source: Source | None = None, *, name: str | None = None, headless: boo
     """
     contents = _read(BUNDLED if source is None else source, name)
     report, fitted = contents.report, contents.fit
-    only_head = _lacks_head(report.missing)
+    only_head = report.lacks_head
     if report.missing and not (headless and only_head and len(report.problems) == 1):
         raise MissingTensorsError(report.problems[0], report.missing)
     if report.problems and not only_head:
@@ -98,10 +98,6 @@ def inspect(source: Source | None = None, *, name: str | None = None) -> Report:
         for info in contents.report.tensors
     )
     return replace(contents.report, tensors=tuple(infos))
-
-
-def _lacks_head(missing: tuple[str, ...]) -> bool:
-    return bool(missing) and all(name.startswith("cls.") for name in missing)
 
 
 def _read(source: Source, name: str | None) -> _Contents:
@@ -161,7 +157,7 @@ def _report(
         files=tuple(path.name for path in files),
         format=weights.format,
         config=fitted.config,
-        parameters=count_parameters(fitted.config, headless=_lacks_head(fitted.missing)),
+        parameters=count_parameters(fitted.config, headless=is_head_alone(fitted.missing)),
         tied=fitted.config.tie_word_embeddings,
         tensors=tuple(TensorInfo(n, tuple(t.shape), dtype_name(t)) for n, t in fitted.tensors.items()),
         missing=fitted.missing,
@@ -176,12 +172,11 @@ def _report(
 
 def _problems(fitted: Fit, names: Names, tokenizer: Tokenizer | None) -> list[str]:
     problems = []
-    head = [n for n in fitted.missing if n.startswith("cls.")]
-    if fitted.missing and len(head) == len(fitted.missing):
+    if is_head_alone(fitted.missing):
         problems.append(
-            f"The masked-language-model head is not in the file, so it cannot predict: missing are {_some(head)}. "
-            "Give a checkpoint saved from BertForMaskedLM or BertForPreTraining, or start from this one with pretrain "
-            "--init, which trains a head for it."
+            "The masked-language-model head is not in the file, so it cannot predict: missing are "
+            f"{_some(fitted.missing)}. Give a checkpoint saved from BertForMaskedLM or BertForPreTraining, or start "
+            "from this one with pretrain --init, which trains a head for it."
         )
     elif fitted.missing:
         problems.append(f"{len(fitted.missing)} tensors are missing: {_some(fitted.missing)}.")

@@ -122,6 +122,11 @@ class Report:
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
+    @property
+    def lacks_head(self) -> bool:
+        """Whether the files hold an encoder alone."""
+        return is_head_alone(self.missing)
+
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
         return {
@@ -143,4 +148,9 @@ class Report:
         }
 
 
-__all__ = ["ParameterCounts", "Renamed", "Report", "TensorInfo", "Unused"]
+def is_head_alone(missing: tuple[str, ...]) -> bool:
+    """Whether what is missing is the masked-language-model head, or a part of it, and nothing else."""
+    return bool(missing) and all(name.startswith("cls.") for name in missing)
+
+
+__all__ = ["ParameterCounts", "Renamed", "Report", "TensorInfo", "Unused", "is_head_alone"]

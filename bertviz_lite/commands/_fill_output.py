@@ -12,7 +12,7 @@ from rich.text import Text
 
 from bertviz_lite.analysis import Candidates, Filling, MaskPredictions, Strategy, Window, slots
 from bertviz_lite.checkpoints import Checkpoint
-from bertviz_lite.commands._output import bar
+from bertviz_lite.commands._output import bar, finite
 
 Json = dict[str, object]
 
@@ -91,8 +91,8 @@ class Answer:
         return {
             "tokens": [self._piece(i) for i in found.ids[s].tolist()],
             "ids": found.ids[s].tolist(),
-            "joint_log_prob": _finite(found.joint_log_probs[s]),
-            "log_probs": [_finite(step) for step in found.step_log_probs[s]],
+            "joint_log_prob": finite(found.joint_log_probs[s]),
+            "log_probs": [finite(step) for step in found.step_log_probs[s]],
             "order": (found.orders[s] + 1).tolist(),
         }
 
@@ -106,9 +106,9 @@ class Answer:
                 {
                     "word": found.words[i],
                     "tokens": [self._piece(p) for p in found.ids[i, :n].tolist()],
-                    "joint_log_prob": _finite(joint),
+                    "joint_log_prob": finite(joint),
                     "prob": None if unknown else math.exp(joint),
-                    "log_probs": None if unknown else [_finite(step) for step in found.log_probs[i, :n]],
+                    "log_probs": None if unknown else [finite(step) for step in found.log_probs[i, :n]],
                     "ranks": None if unknown else found.ranks[i, :n].tolist(),
                     "unknown": unknown,
                 }
@@ -152,11 +152,6 @@ def _table(*columns: str) -> Table:
         is_number = column in ("rank", "probability", "joint ln p", "joint probability")
         table.add_column(column, justify="right" if is_number else "left", style="dim" if column == "rank" else None)
     return table
-
-
-def _finite(value: float) -> float | None:
-    """For JSON, which knows neither NaN (not scored) nor -inf (impossible)."""
-    return float(value) if math.isfinite(value) else None
 
 
 def _digits(prob: float) -> str:

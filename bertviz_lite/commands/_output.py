@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,6 +34,11 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
     typer.echo(json.dumps(value, allow_nan=False, ensure_ascii=not _is_unicode(), indent=indent))
 
 
+def finite(value: float) -> float | None:
+    """For JSON, which knows neither NaN nor infinity."""
+    return float(value) if math.isfinite(value) else None
+
+
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on stderr, gone when done; nothing where stderr is no terminal."""
@@ -46,4 +52,4 @@ def _is_unicode() -> bool:
     return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
 
 
-__all__ = ["bar", "console", "print_json", "progress"]
+__all__ = ["bar", "console", "finite", "print_json", "progress"]

@@ -14,6 +14,7 @@ from typing import Any
 
 from bertviz_lite.analysis import Metric, ScoredLine, Totals, score_lines, scored_positions, totals
 from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.commands._output import finite
 from bertviz_lite.errors import TextError
 from bertviz_lite.texts import Line
 
@@ -63,7 +64,7 @@ def record(scored: ScoredLine, metric: Metric) -> Record:
         names = ("token", "loss_nats", "prob", "rank")
         found["sum_nats"] = scored.totals.sum_nats
         found["tokens"] = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        found["pseudo_perplexity"] = _finite(scored.totals.perplexity)
+        found["pseudo_perplexity"] = finite(scored.totals.perplexity)
     return found
 
 
@@ -77,9 +78,9 @@ def summary(model: str, metric: Metric, found: Tally) -> Record:
         "sum_nats": sums.sum_nats,
         "tokens": sums.n_tokens,
         "words": sums.n_words,
-        "pseudo_perplexity": _finite(sums.perplexity),
-        "word_perplexity": _finite(sums.word_perplexity),
-        "bits_per_character": _finite(sums.bits_per_character),
+        "pseudo_perplexity": finite(sums.perplexity),
+        "word_perplexity": finite(sums.word_perplexity),
+        "bits_per_character": finite(sums.bits_per_character),
         "errors": [{"line": number, "error": error} for number, error in found.errors],
     }
 
@@ -125,11 +126,6 @@ def continued(out: Path, lines: Sequence[Line], metric: Metric, checkpoint: Chec
     return tally
 
 
-def not_language(checkpoint: Checkpoint) -> frozenset[int]:
-    """Ids that do not count for ranks, as on the pages."""
-    return checkpoint.excluded_ids | checkpoint.tokenizer.special_ids
-
-
 def _read(out: Path) -> tuple[list[Record], int]:
     """The whole records of a file, and how many bytes they take."""
     records: list[Record] = []
@@ -168,8 +164,4 @@ def _require_same_model(out: Path, line: Line, sum_nats: float, metric: Metric, 
         )
 
 
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
-__all__ = ["Record", "Tally", "appended", "continued", "not_language", "record", "summary"]
+__all__ = ["Record", "Tally", "appended", "continued", "record", "summary"]

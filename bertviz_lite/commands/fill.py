@@ -60,7 +60,7 @@ def fill(  # noqa: PLR0913, PLR0917 - the options of a command
     listed, targets = _listed(words), tuple(target or ())
     seen, slot = _read(checkpoint, text, mask - 1, cut, (*listed, *targets))
     tokenizer, net, encoding = checkpoint.tokenizer, checkpoint.model, seen.encoding
-    exclude = checkpoint.excluded_ids | (frozenset() if special else tokenizer.special_ids)
+    exclude = checkpoint.excluded_ids if special else checkpoint.not_language_ids
     exclude |= wrong_case_ids(tokenizer, case)
     at_start = continuing_ids(tokenizer) if whole_words else frozenset()
     found = top_k(net, encoding, top, exclude=exclude, exclude_at_start=at_start)

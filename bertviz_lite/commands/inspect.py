@@ -50,7 +50,7 @@ def _summary(report: Report) -> Table:
 
 
 def _head(report: Report) -> str:
-    if report.missing and all(name.startswith("cls.") for name in report.missing):
+    if report.lacks_head:
         return "not in the files: an encoder alone"
     return "tied: the decoder is the word embedding" if report.tied else "untied: a decoder of its own"
 

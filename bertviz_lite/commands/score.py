@@ -50,9 +50,10 @@ def score(
     tally = _records.Tally() if out is None else _records.continued(out, lines, metric, checkpoint)
     costs = [work(line.text, metric, checkpoint.config.max_position_embeddings) for line in lines]
     left = lines[tally.n_lines :]
-    exclude = _records.not_language(checkpoint)
     with _progress(costs, tally.n_lines) as counted:
-        scored = counted(score_lines(checkpoint.model, checkpoint.tokenizer, left, metric, exclude=exclude))
+        scored = counted(
+            score_lines(checkpoint.model, checkpoint.tokenizer, left, metric, exclude=checkpoint.not_language_ids)
+        )
         if out is not None:
             try:
                 _records.appended(out, scored, metric, tally)
@@ -79,10 +80,11 @@ def _progress(costs: Sequence[int], done: int) -> Iterator[Callable[[Iterable[Sc
         console=Console(stderr=True),
         disable=not sys.stderr.isatty(),
     )
-    task = bar.add_task("", total=sum(costs[done:]), at=done, n=len(costs), left="")
+    all_cost = sum(costs[done:])
+    task = bar.add_task("", total=all_cost, at=done, n=len(costs), left="")
 
     def counted(scored: Iterable[ScoredLine]) -> Iterator[ScoredLine]:
-        began, moved, all_cost = time.monotonic(), 0, sum(costs[done:])
+        began, moved = time.monotonic(), 0
         for at, line in enumerate(scored, start=done):
             yield line
             moved += costs[at]

@@ -15,6 +15,7 @@ from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.texts import KINDS, MOST_BYTES, MOST_LINES, Texts, read_texts
 from bertviz_lite.ui import charts, compute, file_job, loss_view, metrics, state, visit
+from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.wording import plain
 
 _MOST_ROWS = 1_000  # sent to the browser; the files to download hold all
@@ -152,14 +153,7 @@ def _histogram(scored: list[ScoredLine]) -> None:
 
 def _chosen(checkpoint: Checkpoint, lines: list[ScoredLine], metric: Metric) -> None:
     """The table, and the line that is pressed in it, coloured."""
-    st.segmented_control(
-        "Order",
-        list(_ORDERS),
-        format_func=lambda name: _ORDERS[name],
-        label_visibility="collapsed",
-        required=True,
-        **state.keyed("order"),
-    )
+    switch("Order", _ORDERS, "order")
     place = st.container()
     frame = table(lines[:_MOST_ROWS], metric)
     shown = pd.DataFrame(

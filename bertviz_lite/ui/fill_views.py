@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import cast
 
 import numpy as np
 import streamlit as st
@@ -23,6 +24,7 @@ from bertviz_lite.errors import TextError
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
+from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.wording import plain
 
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
@@ -35,7 +37,7 @@ _JOINT = (
     "scored. **Left to right** and **best first** fill one mask after another; **beam search** follows several "
     "beginnings from left to right. Another order gives another sum: the model has no probability of a whole text."
 )
-_CASES: dict[Case, str] = {"any": "Any case", "lower": "lower", "capital": "Capital"}
+_CASES: dict[str, str] = {"any": "Any case", "lower": "lower", "capital": "Capital"}
 
 
 def each(checkpoint: Checkpoint, whole: Encoding, seen: Window) -> None:
@@ -94,15 +96,8 @@ def _choice(checkpoint: Checkpoint) -> compute.Choice:
         st.toggle("Special tokens", help="Let [UNK], [CLS] and their like compete too", **state.keyed("special"))
     if not checkpoint.tokenizer.is_cased:
         return compute.Choice(state.get("special"), state.get("whole"))
-    st.segmented_control(
-        "Letters",
-        list(_CASES),
-        format_func=lambda case: _CASES[case],
-        label_visibility="collapsed",
-        required=True,
-        **state.keyed("case"),
-    )
-    return compute.Choice(state.get("special"), state.get("whole"), state.get("case"))
+    case = cast(Case, switch("Letters", _CASES, "case"))
+    return compute.Choice(state.get("special"), state.get("whole"), case)
 
 
 def _any_word(checkpoint: Checkpoint, encoding: Encoding, choice: compute.Choice) -> None:
@@ -118,7 +113,7 @@ def _any_word(checkpoint: Checkpoint, encoding: Encoding, choice: compute.Choice
             where = f"{plain(sight.place_name(encoding, positions))}: " if len(places) > 1 else ""
             st.markdown(where + _standing(checkpoint, found))
     except TextError as error:  # the word's fault: the pictures stay
-        st.warning(plain(str(error)))
+        st.warning(plain(error))
 
 
 def _standing(checkpoint: Checkpoint, found: Candidates) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from bertviz_lite.analysis import TokenScores, TrainingExample, draws, expected_n_selected, require_numbers
+from bertviz_lite.analysis import TokenScores, TrainingExample, expected_n_selected, require_numbers
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import masking as figures
 from bertviz_lite.figures import scoring
@@ -18,7 +18,6 @@ from bertviz_lite.ui import charts, compute, numbers, state
 
 _OF = {"google": "Google", "transformers": "transformers"}
 _MOST_TERMS = 6  # of the formula; the others are summed up
-_N_DRAWS = 1000
 _RARE = 0.0005  # what is rarer is not drawn
 
 
@@ -71,11 +70,11 @@ def many(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRule) -> None:
         )
         charts.chart(figure, "by_kind")
         st.caption(f"Means over {compute.N_EXAMPLES} examples of this sentence. A kept token is still there to read.")
-    counted = draws(checkpoint.model, encoding, rule, seed, _N_DRAWS)
+    counted = compute.draws(checkpoint, encoding, rule, seed)
     with selected:
-        st.markdown(f"**Tokens selected in {_N_DRAWS:,} draws**")
+        st.markdown(f"**Tokens selected in {compute.N_DRAWS:,} draws**")
         expected = expected_n_selected(checkpoint.model, encoding, rule)
-        observed = np.bincount(counted.n_selected, minlength=len(expected)) / _N_DRAWS
+        observed = np.bincount(counted.n_selected, minlength=len(expected)) / compute.N_DRAWS
         at = list(_shown(observed, expected))
         figure = figures.beside_expected(
             [str(n) for n in at], observed[at].tolist(), expected[at].tolist(), what="tokens", dark=charts.is_dark()

@@ -201,13 +201,8 @@ def may_belong(name: str) -> bool:
     return matters(name) or name.lower().endswith(ARCHIVES)
 
 
-def borrowed(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
-    """The files, with config.json and tokenizer of another model where they lack their own."""
-    return {**lent(files, lender), **files}
-
-
 def lent(files: Mapping[str, IO[bytes]], lender: Checkpoint) -> dict[str, IO[bytes]]:
-    """What `borrowed` adds to the files."""
+    """config.json and tokenizer of another model, as far as the files lack their own."""
     names = {name.lower() for name in files}
     all_files = lender.to_files()
     if names & {"tokenizer.json", "vocab.txt"}:
@@ -250,7 +245,6 @@ def _bytes(checkpoint: Checkpoint) -> int:
 __all__ = [
     "MODELS_DIR",
     "TWIN",
-    "borrowed",
     "bundled",
     "choices",
     "close",

@@ -55,8 +55,9 @@ def _files(given: Mapping[str, IO[bytes]]) -> None:
             if st.button(
                 f"Take what is missing from {plain(used.report.name)}", help="For weights saved without their config"
             ):
-                note = f"Not uploaded but taken from {used.report.name}: {', '.join(shelf.lent(given, used))}."
-                _open(shelf.borrowed(given, used), next(iter(given)).rsplit(".", 1)[0], note)
+                lent = shelf.lent(given, used)
+                note = f"Not uploaded but taken from {used.report.name}: {', '.join(lent)}."
+                _open({**lent, **given}, next(iter(given)).rsplit(".", 1)[0], note)
         return
     _open(given, None)
 

@@ -129,7 +129,7 @@ def test_neither_the_order_of_the_words_nor_the_batches_change_a_score(
     encoding = bundled.tokenizer.encode("He bought a [MASK] and a [MASK].")
     words = ["book", "ice cream", "souvenir", "ice bucket", "hat", "new red car"]
     whole = candidates(bundled.model, bundled.tokenizer, encoding, words, slot=1)
-    monkeypatch.setattr("bertviz_lite.analysis._rows._TOKENS_A_BATCH", 1)
+    monkeypatch.setattr("bertviz_lite.analysis._rows.TOKENS_A_BATCH", 1)
     turned = candidates(bundled.model, bundled.tokenizer, encoding, words[::-1], slot=1)
     assert_allclose(turned.joint_log_probs[::-1], whole.joint_log_probs, atol=1e-4)
     for i, word in enumerate(words):

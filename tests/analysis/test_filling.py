@@ -123,7 +123,7 @@ def test_progress_counts_up_to_the_end(strategy: Strategy) -> None:
 @ALL
 def test_many_rows_in_small_batches_change_nothing(strategy: Strategy, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = fill(dice.ours(), THREE, strategy, beams=20)
-    monkeypatch.setattr("bertviz_lite.analysis._rows._TOKENS_A_BATCH", 1)
+    monkeypatch.setattr("bertviz_lite.analysis._rows.TOKENS_A_BATCH", 1)
     split = fill(dice.ours(), THREE, strategy, beams=20)
     assert split.ids.tolist() == whole.ids.tolist()
     assert_allclose(split.step_log_probs, whole.step_log_probs, atol=1e-5)

@@ -87,7 +87,7 @@ def test_the_shortened_last_layer_is_the_whole_one(metric: str, kind: str) -> No
 def test_company_order_and_padding_change_nothing(
     bundled: Checkpoint, monkeypatch: pytest.MonkeyPatch, metric: str, tokens_a_batch: int
 ) -> None:
-    monkeypatch.setattr(_masked_rows, "_TOKENS_A_BATCH", tokens_a_batch)
+    monkeypatch.setattr(_masked_rows, "TOKENS_A_BATCH", tokens_a_batch)
     texts = [TEXT, "No.", "The museum, which opened in 1902, houses a large collection of paintings.", "Is it cold?"]
     encodings = [bundled.tokenizer.encode(text) for text in texts]
     alone = [score(bundled.model, encoding, metric) for encoding in encodings]

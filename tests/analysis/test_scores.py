@@ -134,7 +134,7 @@ def test_the_size_of_a_batch_changes_nothing(
 ) -> None:
     encoding = bundled.tokenizer.encode("The museum, which opened in 1902, [MASK] a collection.", "Who opened it?")
     usual = pseudo_loss(bundled.model, encoding)
-    monkeypatch.setattr(_masked_rows, "_TOKENS_A_BATCH", tokens_a_batch)
+    monkeypatch.setattr(_masked_rows, "TOKENS_A_BATCH", tokens_a_batch)
     other = pseudo_loss(bundled.model, encoding)
     assert_array_equal(other.positions, usual.positions)
     assert_array_equal(other.best_ids, usual.best_ids)
@@ -149,7 +149,7 @@ def test_progress_is_told_after_every_batch(
     model: BERTForMaskedLM, monkeypatch: pytest.MonkeyPatch, rows_a_batch: int, calls: list[tuple[int, int]]
 ) -> None:
     encoding = TOKENIZER.encode("a b c a b")
-    monkeypatch.setattr(_masked_rows, "_TOKENS_A_BATCH", rows_a_batch * len(encoding))
+    monkeypatch.setattr(_masked_rows, "TOKENS_A_BATCH", rows_a_batch * len(encoding))
     told: list[tuple[int, int]] = []
     pseudo_loss(model, encoding, progress=lambda done, of: told.append((done, of)))
     assert told == calls
