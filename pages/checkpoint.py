@@ -46,7 +46,8 @@ def facts(report: Report) -> None:
         st.metric("Width", f"{config.hidden_size:,}", width="content")
         st.metric("Vocabulary", f"{config.vocab_size:,}", width="content")
         st.metric("Longest text", f"{config.max_position_embeddings:,} tokens", width="content")
-        st.metric("Decoder", "tied" if report.tied else "untied", width="content")
+        decoder = "none" if report.lacks_head else "tied" if report.tied else "untied"
+        st.metric("Decoder", decoder, width="content")
 
 
 main()

@@ -280,6 +280,7 @@ def test_an_encoder_is_described_without_a_head(open_page: Open, tiny_zip: bytes
     at = opened(open_page, encoder(tiny_zip))
     told = said(at).replace("\\", "")
     assert "head is not in the file" in told
+    assert next(metric.value for metric in at.metric if metric.label == "Decoder") == "none"
     assert "Tied" not in told
     assert "(cls)" not in "".join(html.proto.body for html in at.get("html"))
 
