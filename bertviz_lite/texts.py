@@ -96,10 +96,13 @@ def _decoded(name: str, content: bytes) -> str:
     by_windows = content[:2] in (b"\xff\xfe", b"\xfe\xff")  # what its editor calls Unicode
     encoding = "utf-16" if by_windows else "utf-8-sig"
     try:
-        return content.decode(encoding)
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise TextError(f"{name} is not UTF-8 text (line {line:,}): save it as UTF-8.") from error
+    if "\0" in text:
+        raise TextError(f"{name} holds NUL characters: it is UTF-32 or no text. Save it as UTF-8.")
+    return text
 
 
 def _plain(text: str) -> tuple[str, ...]:

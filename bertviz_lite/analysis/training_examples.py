@@ -73,18 +73,25 @@ class LossByKind:
 
 
 def training_example(
-    model: BERTForMaskedLM, encoding: Encoding, rule: MaskingRule, seed: int, *, exclude: Collection[int] = ()
+    model: BERTForMaskedLM,
+    encoding: Encoding,
+    rule: MaskingRule,
+    seed: int,
+    *,
+    n_pieces: int | None = None,
+    exclude: Collection[int] = (),
 ) -> TrainingExample:
     """Make one training example of a text as it was typed, and ask the model for its labels.
 
     Args:
         seed: decides the draw; the same seed gives the first of `draws` too.
+        n_pieces: a random token is one of this many ids; by default of all rows, those without a piece included.
         exclude: ids that do not count for ranks and are never the first choice.
 
     Raises:
         TextError: there is no token that could be selected, or the text is longer than the model reads.
     """
-    batch = _draw(model, encoding, rule, seed, 1)
+    batch = _draw(model, encoding, rule, seed, 1, n_pieces)
     labels = batch.labels[0].tolist()
     read = replace(encoding, ids=tuple(batch.input_ids[0].tolist()))
     asked = batch.kinds.any().item()
@@ -119,17 +126,19 @@ def loss_by_kind(
     seed: int,
     n: int = 64,
     *,
+    n_pieces: int | None = None,
     progress: Progress | None = None,
 ) -> LossByKind:
     """The mean loss of masked, random and kept tokens over n training examples of a text.
 
     Args:
+        n_pieces: as in `training_example`.
         progress: `progress(done, all)` is called between batches, in examples.
 
     Raises:
         TextError: as in `training_example`.
     """
-    batch = _draw(model, encoding, rule, seed, n)
+    batch = _draw(model, encoding, rule, seed, n, n_pieces)
     segments = torch.tensor(encoding.segment_ids)
     sums, counts = torch.zeros(len(KINDS), dtype=torch.float64), torch.zeros(len(KINDS), dtype=torch.int64)
     done = 0
@@ -192,7 +201,9 @@ def _greedy(words: tuple[tuple[int, int], ...], room: int) -> tuple[float, ...]:
     return tuple(probs.tolist())
 
 
-def _draw(model: BERTForMaskedLM, encoding: Encoding, rule: MaskingRule, seed: int, n: int) -> MaskedBatch:
+def _draw(
+    model: BERTForMaskedLM, encoding: Encoding, rule: MaskingRule, seed: int, n: int, n_pieces: int | None = None
+) -> MaskedBatch:
     candidates = torch.zeros(len(encoding), dtype=torch.bool)
     candidates[list(scored_positions(model, encoding))] = True
     words = torch.tensor([0 if word is None else word for word in encoding.word_ids])
@@ -200,7 +211,7 @@ def _draw(model: BERTForMaskedLM, encoding: Encoding, rule: MaskingRule, seed: i
         _rows(torch.tensor(encoding.typed_ids), n),
         _rows(candidates, n),
         mask_id=encoding.mask_id,
-        vocab_size=model.config.vocab_size,
+        vocab_size=n_pieces or model.config.vocab_size,
         rule=rule,
         generator=torch.Generator().manual_seed(seed),
         word_ids=_rows(words, n),

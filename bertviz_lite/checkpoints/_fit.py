@@ -152,11 +152,11 @@ def _settle_tie(asked: bool, tensors: dict[str, Tensor], notes: list[str]) -> bo
         return asked
     if _same(words, decoder) or not (is_opened(words.dtype) and is_opened(decoder.dtype)):
         return True  # numbers that cannot be opened are refused by name later
-    apart = (
-        f"by up to {(words.float() - decoder.float()).nan_to_num().abs().max().item():.3g}"
-        if words.shape == decoder.shape
-        else f"in shape, {tuple(words.shape)} and {tuple(decoder.shape)}"
-    )
+    if words.shape != decoder.shape:
+        apart = f"in shape, {tuple(words.shape)} and {tuple(decoder.shape)}"
+    else:
+        far = (words.float() - decoder.float()).abs()
+        apart = f"by up to {far.max().item():.3g}" if far.isfinite().all() else "in NaN or infinite values"
     notes.append(
         f"The configuration asks for a tied head, but the file holds two matrices that differ {apart}. It is opened "
         "untied, which is what the file computes."

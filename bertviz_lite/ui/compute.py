@@ -150,7 +150,15 @@ def training_example(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRu
     """One draw of the text, and what the model makes of it."""
     return kept(
         ("example", checkpoint.report.digest, encoding, rule, seed),
-        partial(draw_example, checkpoint.model, encoding, rule, seed, exclude=checkpoint.not_language_ids),
+        partial(
+            draw_example,
+            checkpoint.model,
+            encoding,
+            rule,
+            seed,
+            n_pieces=len(checkpoint.tokenizer),
+            exclude=checkpoint.not_language_ids,
+        ),
     )
 
 
@@ -167,7 +175,10 @@ def loss_by_kind(checkpoint: Checkpoint, encoding: Encoding, rule: MaskingRule, 
 
     def ask() -> LossByKind:
         with progress("Asking for the labels of many examples") as told:
-            return mean_loss_by_kind(checkpoint.model, encoding, rule, seed, N_EXAMPLES, progress=told)
+            n_pieces = len(checkpoint.tokenizer)
+            return mean_loss_by_kind(
+                checkpoint.model, encoding, rule, seed, N_EXAMPLES, n_pieces=n_pieces, progress=told
+            )
 
     return kept(("by kind", checkpoint.report.digest, encoding, rule, seed), ask)
 

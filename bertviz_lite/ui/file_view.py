@@ -38,8 +38,10 @@ def draw(checkpoint: Checkpoint) -> None:
         job = file_job.job_for(key, texts.lines(column), metric)
         if digest == _SAMPLE and not job.done:
             job.start()
+        offer = st.empty()  # takes the button away the moment it is pressed, not when the file is done
         if not (job.running or job.finished):
-            _offer(texts, job)
+            with offer.container():
+                _offer(texts, job)
         file_job.run(checkpoint, job)
         if not job.done:
             return

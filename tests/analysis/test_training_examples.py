@@ -146,3 +146,11 @@ def test_whole_words_against_enumeration(
     seen = np.bincount(draws(bundled.model, encoding, rule, 0, 4000).n_selected, minlength=len(expected)) / 4000
     margin = 5 * np.sqrt(expected * (1 - expected) / 4000) + 1e-9  # five standard errors
     assert (abs(seen - expected) <= margin).all()
+
+
+def test_random_tokens_are_pieces_where_the_vocabulary_is_padded() -> None:
+    """The table's last two rows belong to no piece; among all twelve, 800 draws would hit them."""
+    encoding = small_tokenizer().encode("a b a b")
+    rule = MaskingRule(rate=1.0, masked_share=0.0, random_share=1.0)
+    seen = [training_example(guesser(), encoding, rule, seed, n_pieces=10).input_ids for seed in range(200)]
+    assert set(np.concatenate([ids[1:-1] for ids in seen]).tolist()) == set(range(10))

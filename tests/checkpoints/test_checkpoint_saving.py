@@ -18,6 +18,7 @@ from small_files import (
     PICKLE,
     VOCABULARY,
     WEIGHTS,
+    WORDS,
     files,
     logits_of,
     put,
@@ -154,3 +155,11 @@ def test_a_lone_surrogate_in_config_json_is_replaced(tmp_path: Path) -> None:
     """Kept, it could be neither shown on a page nor written as UTF-8."""
     load(put(tmp_path, files(config={"note": "a\ud800b"}))).save_pretrained(tmp_path / "saved")
     assert load(tmp_path / "saved").config.extra["note"] == "a?b"
+
+
+def test_two_matrices_of_which_one_holds_nan_do_not_differ_by_nothing(tmp_path: Path) -> None:
+    tensors = tensors_of()
+    tensors[DECODER] = tensors[WORDS].clone()
+    tensors[WORDS][5, 7] = float("nan")
+    (note,) = [note for note in load(put(tmp_path, files(tensors))).report.notes if "differ" in note]
+    assert "differ in NaN or infinite values" in note

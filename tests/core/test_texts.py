@@ -133,3 +133,8 @@ def test_parquet_with_broken_notes_of_pandas_is_read() -> None:
     table = pyarrow.table({"text": ["a"]}).replace_schema_metadata({"pandas": "[]"})
     pyarrow.parquet.write_table(table, out)
     assert read("a.parquet", out.getvalue()) == ["a"]
+
+
+def test_utf_32_is_told() -> None:
+    with pytest.raises(TextError, match="UTF-32"):
+        read_texts("a.txt", "One.\nTwo.\n".encode("utf-32-le"))
