@@ -5,9 +5,11 @@ from bertviz_lite.checkpoints import Checkpoint, load
 from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.model import BERTForMaskedLM, BERTModel, MaskedLMOutput
+from bertviz_lite.notebook import AttentionView, show_attention
 from bertviz_lite.tokenizer import Encoding, Tokenizer
 
 __all__ = [
+    "AttentionView",
     "BERTConfig",
     "BERTForMaskedLM",
     "BERTModel",
@@ -18,4 +20,5 @@ __all__ = [
     "Tokenizer",
     "__version__",
     "load",
+    "show_attention",
 ]

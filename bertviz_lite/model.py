@@ -109,10 +109,10 @@ class SelfAttention(nn.Module):
             self.distance_embedding = nn.Embedding(2 * config.max_position_embeddings - 1, self.head_size)
 
     def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None) -> Tensor:
-        q, k, v = (self._split_heads(project(x)) for project in (self.query, self.key, self.value))  # (B, H, T, d)
+        q, k, v = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))  # (B, H, T, d)
         q = q / math.sqrt(self.head_size)  # here rather than on the scores, which are T times larger
         if self.position_type != "absolute":
-            bias = bias + self._relative_scores(q, k)
+            bias = bias + self.relative_scores(q, k)
         if maps is None and not torch.is_grad_enabled():
             # The fused kernel is quicker forward but keeps no map, and slower backward on a CPU.
             p = self.dropout.p if self.training else 0.0
@@ -124,10 +124,11 @@ class SelfAttention(nn.Module):
             context = self.dropout(probs) @ v
         return context.transpose(1, 2).flatten(2)  # (B, T, D)
 
-    def _split_heads(self, x: Tensor) -> Tensor:
+    def split_heads(self, x: Tensor) -> Tensor:
+        """(B, T, H·d) -> (B, H, T, d)."""
         return x.view(*x.shape[:-1], self.n_heads, self.head_size).transpose(1, 2)
 
-    def _relative_scores(self, q: Tensor, k: Tensor) -> Tensor:
+    def relative_scores(self, q: Tensor, k: Tensor) -> Tensor:
         """Scores by distance for scaled queries (Shaw et al. 2018; with the key too: Huang et al. 2020, method 4)."""
         at = torch.arange(q.shape[-2], device=q.device)
         middle = self.distance_embedding.num_embeddings // 2

@@ -3,6 +3,7 @@
 Nothing here draws, reads a file or keeps anything between calls.
 """
 
+from bertviz_lite.analysis._layers import require_index
 from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
 from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
 from bertviz_lite.analysis.attention_files import (
@@ -22,13 +23,13 @@ from bertviz_lite.analysis.decoder import Stages, WorkedLogit, stages, worked_lo
 from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.flow import LONGEST_FLOW, attention_flow
-from bertviz_lite.analysis.heads import HeadStatistics, head_statistics, leaders
+from bertviz_lite.analysis.heads import HeadStatistics, first_look, head_statistics, leaders
 from bertviz_lite.analysis.map_changes import MapChange, map_change
 from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, survey
 from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
 from bertviz_lite.analysis.patterns import PATTERNS, NamedHead, Pattern, named_heads
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
-from bertviz_lite.analysis.query_key import QueryKey, query_key
+from bertviz_lite.analysis.query_key import LayerAttention, QueryKey, layer_attention, query_key
 from bertviz_lite.analysis.rollout import rollout
 from bertviz_lite.analysis.scoring import (
     METRICS,
@@ -73,6 +74,7 @@ __all__ = [
     "Filling",
     "HeadStatistics",
     "Kind",
+    "LayerAttention",
     "LossByKind",
     "MapChange",
     "MapChoice",
@@ -111,12 +113,14 @@ __all__ = [
     "each_layer",
     "expected_n_selected",
     "fill",
+    "first_look",
     "head_map",
     "head_records",
     "head_statistics",
     "heads_csv",
     "heads_json",
     "labelled_loss",
+    "layer_attention",
     "layer_maps",
     "leaders",
     "log_odds",
@@ -131,6 +135,7 @@ __all__ = [
     "pseudo_loss",
     "query_key",
     "require_fits",
+    "require_index",
     "require_numbers",
     "require_slot",
     "rollout",

@@ -82,6 +82,13 @@ def leaders(values: Floats, n: int) -> list[tuple[int, int]]:
     return list(zip(layers.tolist(), heads.tolist(), strict=True))
 
 
+def first_look(statistics: HeadStatistics) -> tuple[int, int]:
+    """(layer, head) of the head worth a first look: the sharpest of those that look at other words than the ones
+    beside them, rather than at [CLS], [SEP] or themselves."""
+    elsewhere = 1 - (statistics.special_prob + statistics.previous_prob + statistics.next_prob + statistics.self_prob)
+    return leaders(elsewhere * (1 - statistics.evenness), 1)[0]
+
+
 def _require_maps(weights: Floats, units: Units) -> None:
     if weights.ndim != 4 or weights.shape[-1] != weights.shape[-2]:
         raise InputError(f"attention must be (layers, heads, T, T), not {weights.shape}.")
@@ -92,4 +99,4 @@ def _require_maps(weights: Floats, units: Units) -> None:
         raise InputError(f"{len(units)} tokens do not fit maps of {n_tokens}.")
 
 
-__all__ = ["HeadStatistics", "head_statistics", "leaders"]
+__all__ = ["HeadStatistics", "first_look", "head_statistics", "leaders"]

@@ -1,4 +1,6 @@
-"""One attention weight taken apart: query times key by dimension, the scaled sum, the softmax over the row."""
+"""One layer's attention with its queries and keys, and one weight of it taken apart: query times key by dimension,
+the scaled sum, the softmax over the row.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,60 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from bertviz_lite.analysis._layers import attending, require_index
 from bertviz_lite.analysis._rows import require_numbers
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.errors import InputError
-from bertviz_lite.model import BERTForMaskedLM, SelfAttention
+from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.tokenizer import Encoding
 
 Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class LayerAttention:
+    """The maps of one layer and what they are made of: weights = softmax(queries · keys / √d + distance_scores).
+
+    Attributes:
+        layer: numbered from 0.
+        weights: (H, T, T) the maps as the model itself computes them.
+        queries, keys: (H, T, d).
+        distance_scores: (H, T, T) what the distance adds to the scores of a model with relative positions (Shaw et al.
+            2018, arXiv 1803.02155; with the key's own term of Huang et al. 2020, arXiv 2009.13658, method 4, where the
+            model is `relative_key_query`); None where it has none.
+    """
+
+    layer: int
+    weights: Floats
+    queries: Floats
+    keys: Floats
+    distance_scores: Floats | None
+
+    def pair(self, head: int, query_position: int, key_position: int) -> QueryKey:
+        """One weight taken apart.
+
+        Raises:
+            InputError: there is no such head or token.
+        """
+        n_heads, n_tokens = self.weights.shape[:2]
+        require_index("head", head, n_heads)
+        for position in (query_position, key_position):
+            if not 0 <= position < n_tokens:
+                raise InputError(f"There is no token {position}: the text's go from 0 to {n_tokens - 1}.")
+        distance = self.distance_scores
+        return QueryKey(  # copies: a view would keep all heads in memory
+            self.layer,
+            head,
+            query_position,
+            key_position,
+            query=self.queries[head, query_position].copy(),
+            keys=self.keys[head].copy(),
+            distance_scores=np.zeros(n_tokens, np.float32)
+            if distance is None
+            else distance[head, query_position].copy(),
+            weights=self.weights[head, query_position].copy(),
+        )
 
 
 @dataclass(frozen=True)
@@ -29,10 +75,7 @@ class QueryKey:
         query_position, key_position: the token that looks, the token looked at.
         query: (d,) the vector of the token that looks.
         keys: (T, d) the vectors of all tokens; their row decides the softmax.
-        query_distance_scores: (T,) query · distance / √d of a model with relative positions (Shaw et al. 2018,
-            arXiv 1803.02155); 0 where the model has none.
-        key_distance_scores: (T,) key · distance / √d of `relative_key_query` (Huang et al. 2020, arXiv 2009.13658,
-            method 4); 0 where the model has none.
+        distance_scores: (T,) as in `LayerAttention`; 0 where the model has none.
         weights: (T,) the row of the map as the model itself computes it.
     """
 
@@ -42,8 +85,7 @@ class QueryKey:
     key_position: int
     query: Floats
     keys: Floats
-    query_distance_scores: Floats
-    key_distance_scores: Floats
+    distance_scores: Floats
     weights: Floats
 
     @property
@@ -72,7 +114,7 @@ class QueryKey:
     def scores(self) -> Doubles:
         """(T,) scaled dot products with every key, and the distance terms: what the softmax is taken of."""
         dots = self.keys.astype(np.float64) @ self.query.astype(np.float64)  # (T,)
-        scores: Doubles = dots * self.scale + self.query_distance_scores + self.key_distance_scores
+        scores: Doubles = dots * self.scale + self.distance_scores
         return scores
 
     @property
@@ -94,50 +136,40 @@ class QueryKey:
 
 
 @torch.inference_mode()
+def layer_attention(model: BERTForMaskedLM, encoding: Encoding, layer: int) -> LayerAttention:
+    """One layer's attention at work; the layers above are not run.
+
+    Raises:
+        TextError: the text is longer than the model reads.
+        InputError: there is no such layer; or a token or a segment is none of the model's.
+        CheckpointError: the model answers with NaN.
+    """
+    found = attending(model, encoding, layer)
+    attention = found.attention
+    weights = found.maps[0].float().numpy()
+    require_numbers(weights, "attention weights")
+    q, k = (attention.split_heads(project(found.x)) for project in (attention.query, attention.key))  # (1, H, T, d)
+    relative = attention.position_type != "absolute"
+    distance = attention.relative_scores(q / math.sqrt(attention.head_size), k) if relative else None
+    return LayerAttention(
+        layer,
+        weights,
+        queries=q[0].float().numpy().copy(),
+        keys=k[0].float().numpy().copy(),
+        distance_scores=None if distance is None else distance[0].float().numpy(),
+    )
+
+
 def query_key(
     model: BERTForMaskedLM, encoding: Encoding, layer: int, head: int, query_position: int, key_position: int
 ) -> QueryKey:
     """Take one weight of one head apart; the layers above are not run.
 
     Raises:
-        TextError: the text is longer than the model reads.
-        InputError: there is no such layer, head or token; or a token or a segment is none of the model's.
-        CheckpointError: the model answers with NaN.
+        InputError: as in `layer_attention`; also where there is no such head or token.
+        CheckpointError, TextError: as in `layer_attention`.
     """
-    require_index("head", head, model.config.num_attention_heads)
-    for position in (query_position, key_position):
-        if not 0 <= position < len(encoding):
-            raise InputError(f"There is no token {position}: the text's go from 0 to {len(encoding) - 1}.")
-    found = attending(model, encoding, layer)
-    weights = found.maps[0, head, query_position].float().numpy().copy()  # a view would keep all maps in memory
-    require_numbers(weights, "attention weights")
-    attention, x = found.attention, found.x[0]  # (T, D)
-    own = slice(head * attention.head_size, (head + 1) * attention.head_size)
-    query, keys = attention.query(x[query_position])[own], attention.key(x)[:, own]  # (d,), (T, d)
-    by_query, by_key = _distance_scores(attention, query, keys, query_position)
-    return QueryKey(
-        layer,
-        head,
-        query_position,
-        key_position,
-        query=query.numpy().copy(),
-        keys=keys.numpy().copy(),
-        query_distance_scores=by_query.numpy(),
-        key_distance_scores=by_key.numpy(),
-        weights=weights,
-    )
+    return layer_attention(model, encoding, layer).pair(head, query_position, key_position)
 
 
-def _distance_scores(attention: SelfAttention, query: Tensor, keys: Tensor, at: int) -> tuple[Tensor, Tensor]:
-    """(T,) each: the terms that depend on how far each token is from the one that looks."""
-    none = keys.new_zeros(len(keys))
-    if attention.position_type == "absolute":
-        return none, none
-    middle = attention.distance_embedding.num_embeddings // 2
-    distances = attention.distance_embedding(at - torch.arange(len(keys)) + middle)  # (T, d)
-    scale = 1 / math.sqrt(attention.head_size)
-    by_key = (keys * distances).sum(-1) * scale if attention.position_type == "relative_key_query" else none
-    return distances @ query * scale, by_key
-
-
-__all__ = ["QueryKey", "query_key"]
+__all__ = ["LayerAttention", "QueryKey", "layer_attention", "query_key"]

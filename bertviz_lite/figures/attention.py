@@ -1,4 +1,4 @@
-"""Pictures of attention: one map as a heatmap, and one number per head as a grid."""
+"""Charts beside the attention view: one number per head as a grid, one number per token as bars."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ from bertviz_lite.figures import palette
 from bertviz_lite.figures.labels import axis_labels
 
 _MOST_LABELS = 40  # more cannot be read: every so many tokens is named, hover names the others
+_UPRIGHT = 14  # more labels than this lean
 _ROOMY = 20  # up to so many tokens labels have their full size
 
 
-def heatmap(weights: NDArray[np.float32], pieces: Sequence[str], *, dark: bool = False) -> go.Figure:
-    """One map: rows are the tokens that look, columns those looked at, hover tells the value.
+def token_bars(values: NDArray[np.float32], pieces: Sequence[str], what: str, *, dark: bool = False) -> go.Figure:
+    """One upright bar per token.
 
     Args:
-        weights: (T, T) probabilities, queries by keys.
+        values: (T,), 0 or more.
         pieces: T labels.
+        what: the number's name.
     """
-    n = len(pieces)
+    n, most = len(pieces), max(float(values.max(initial=0.0)), 1e-6)
     figure = go.Figure(
-        go.Heatmap(
-            z=weights,
-            zmin=0,
-            zmax=max(float(weights.max(initial=0.0)), 1e-6),
-            colorscale=palette.colorscale(palette.stops("attention", dark)),
-            hovertemplate="<b>%{y}</b> looks at <b>%{x}</b><br>attention %{z:.4f}<extra></extra>",
-            xgap=1 if n <= _MOST_LABELS else 0,
-            ygap=1 if n <= _MOST_LABELS else 0,
-            colorbar={"thickness": 10, "outlinewidth": 0, "title": None, "nticks": 5, "len": 0.6},
+        go.Bar(
+            x=list(range(n)),
+            y=values,
+            marker={"color": [palette.colour("attention", 0.25 + 0.75 * float(v) / most, dark) for v in values]},
+            hovertemplate="<b>%{x}</b><br>" + what + " %{y:.4f}<extra></extra>",
         )
     )
-    palette.style(figure, dark, height=int(min(max(17 * n + 90, 360), 640)))
-    token_axes(figure, pieces)
+    palette.style(figure, dark, height=320)
+    figure.update_xaxes(
+        tickvals=list(range(n)),
+        labelalias={str(i): label for i, label in enumerate(axis_labels(pieces))},
+        tickangle=-60 if n > _UPRIGHT else 0,
+        showgrid=False,
+    )
+    figure.update_yaxes(title=what, rangemode="tozero", nticks=5)
     return figure
 
 
@@ -106,4 +110,4 @@ def head_grid(
     return figure
 
 
-__all__ = ["head_grid", "heatmap", "token_axes"]
+__all__ = ["head_grid", "token_axes", "token_bars"]

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-from bertviz_lite.figures import palette
+from bertviz_lite.figures import palette, scripts
 
-_VIEWS = files("bertviz_lite.figures") / "views"
-HTML = (_VIEWS / "chips.html").read_text(encoding="utf-8")
-CSS = (_VIEWS / "chips.css").read_text(encoding="utf-8")
-JS = (_VIEWS / "chips.js").read_text(encoding="utf-8")
+HTML = scripts.read("chips.html")
+CSS = scripts.read("chips.css")
+JS = scripts.read("chips.js")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lite.analysis import (
-    AttentionMaps,
     Candidates,
     Case,
     Contrast,
@@ -26,7 +25,6 @@ from bertviz_lite.analysis import (
     Strategy,
     TokenScores,
     TrainingExample,
-    attention_maps,
     compare_pair,
     continuing_ids,
     fill,
@@ -206,14 +204,6 @@ def scored_lines(
         yield from score_lines(checkpoint.model, checkpoint.tokenizer, lines, metric, exclude=exclude, progress=between)
 
 
-def attention(checkpoint: Checkpoint, encoding: Encoding) -> AttentionMaps:
-    """All maps of all heads."""
-    return kept(
-        ("attention", checkpoint.report.digest, encoding),
-        partial(attention_maps, checkpoint.model, encoding),
-    )
-
-
 def stages(checkpoint: Checkpoint, encoding: Encoding, position: int) -> Stages:
     """The text at every stage, one position's prediction followed."""
     return kept(
@@ -249,7 +239,6 @@ __all__ = [
     "N_DRAWS",
     "N_EXAMPLES",
     "Choice",
-    "attention",
     "candidates",
     "comparison",
     "contrast",

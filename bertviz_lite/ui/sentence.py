@@ -15,19 +15,29 @@ from bertviz_lite.figures import chips, palette
 from bertviz_lite.tokenizer import Encoding, Tokenizer
 from bertviz_lite.ui import charts, shelf, state
 
+_LABEL = "Sentence: type, then press Ctrl+Enter or click elsewhere"
+
 _chips_view = st.components.v2.component("bertviz_lite_chips", html=chips.HTML, css=chips.CSS, js=chips.JS)
 
 
-def box(checkpoint: Checkpoint, *, may_be_longer: bool = False) -> Encoding:
+def box(checkpoint: Checkpoint, *, may_be_longer: bool = False, pair: bool = False) -> Encoding:
     """Draw the box and the examples; return the text as the model in use reads it, masked words hidden.
 
     Args:
         may_be_longer: the page itself cuts a text that is longer than the model reads.
+        pair: beside it stands a box for a second sentence, which the model reads after the first where there is one.
 
     Raises:
         TextError: the text is longer than the model reads.
     """
-    _area("Sentence: type, then press Ctrl+Enter or click elsewhere", "text", "mask")
+    if pair:
+        left, right = st.columns([3, 2])
+        with left:
+            _area(_LABEL, "text", "mask")
+        with right:
+            _area("Second sentence, if the model shall read two", "text_b", "mask", "Optional", pair="text")
+    else:
+        _area(_LABEL, "text", "mask")
     with st.container(horizontal=True, key="examples", gap="small", vertical_alignment="center"):
         st.markdown("Examples", width="content")
         for example in EXAMPLES:
@@ -38,7 +48,7 @@ def box(checkpoint: Checkpoint, *, may_be_longer: bool = False) -> Encoding:
                 on_click=_use_example,
                 args=(example,),
             )
-    encoding = _encoded(checkpoint.tokenizer, "text", "mask")
+    encoding = _encoded(checkpoint.tokenizer, "text", "mask", "text_b" if pair else None)
     if not may_be_longer:
         require_fits(checkpoint.model, encoding)
     return encoding
@@ -127,33 +137,42 @@ def _piece(encoding: Encoding, i: int, tip: str) -> chips.Piece:
     )
 
 
-def _area(label: str, text: str, mask: str) -> None:
+def _area(
+    label: str, text: str, mask: str, placeholder: str = "Type a sentence, or press an example", pair: str | None = None
+) -> None:
+    """A box for a setting; `pair` is the setting before it where the model reads it as the second of two."""
     keyed = state.keyed(text)
     st.text_area(
         label,
         max_chars=state.MOST_CHARACTERS,
         height=68,
-        placeholder="Type a sentence, or press an example",
+        placeholder=placeholder,
         key=keyed["key"],
-        on_change=lambda: _set_text(shelf.current().tokenizer, st.session_state[keyed["key"]], text, mask),
+        on_change=lambda: _set_text(shelf.current().tokenizer, st.session_state[keyed["key"]], text, mask, pair),
     )
 
 
-def _encoded(tokenizer: Tokenizer, text: str, mask: str) -> Encoding:
+def _encoded(tokenizer: Tokenizer, text: str, mask: str, pair: str | None = None) -> Encoding:
     """The text of a setting, its masked words hidden; other spellings of the mask are offered to be put right."""
+    for one, first in ((text, None), (pair, text)):
+        if one is not None:
+            _offer_mask(tokenizer, one, mask, first)
+    second = state.get(pair) if pair else ""
+    return tokenizer.encode(state.get(text), second or None).masked(state.get(mask), tokenizer.mask_token)
+
+
+def _offer_mask(tokenizer: Tokenizer, text: str, mask: str, first: str | None) -> None:
     typed: str = state.get(text)
-    if (meant := tokenizer.with_mask_token(typed)) != typed:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(
-                f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content"
-            )
-            st.button(
-                f"Replace with {tokenizer.mask_token}",
-                key="write_mask" if text == "text" else f"write_mask_{text}",
-                on_click=_set_text,
-                args=(tokenizer, meant, text, mask),
-            )
-    return tokenizer.encode(typed).masked(state.get(mask), tokenizer.mask_token)
+    if (meant := tokenizer.with_mask_token(typed)) == typed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"Did you mean the mask token? The model knows it as `{tokenizer.mask_token}`.", width="content")
+        st.button(
+            f"Replace with {tokenizer.mask_token}",
+            key="write_mask" if text == "text" else f"write_mask_{text}",
+            on_click=_set_text,
+            args=(tokenizer, meant, text, mask, first),
+        )
 
 
 def _toggle_words(presses: Iterable[Mapping[str, int]], mask: str, heard: str) -> None:
@@ -164,13 +183,17 @@ def _toggle_words(presses: Iterable[Mapping[str, int]], mask: str, heard: str) -
             state.put(**{mask: tuple(sorted({int(press["word"])} ^ set(state.get(mask))))})
 
 
-def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str) -> None:
-    old, new = tokenizer.encode(state.get(text)), tokenizer.encode(typed)
+def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str, first: str | None = None) -> None:
+    """Change a sentence, or the second of a pair; masks stay on their words."""
+    if first is None:
+        old, new = tokenizer.encode(state.get(text)), tokenizer.encode(typed)
+    else:
+        old, new = (tokenizer.encode(state.get(first), second or None) for second in (state.get(text), typed))
     state.put(**{text: typed, mask: carried_masks(old, new, state.get(mask))})
 
 
 def _use_example(example: Example) -> None:
-    state.put(text=example.text, mask=example.masked)
+    state.put(text=example.text, mask=example.masked, text_b="")
 
 
 __all__ = ["box", "carried_masks", "plain_box", "row"]

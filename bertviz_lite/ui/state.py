@@ -7,15 +7,18 @@ Streamlit's own `bind="query-params"` loses a value when the next page does not 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import streamlit as st
 
+from bertviz_lite.analysis import HeadStatistics
+from bertviz_lite.analysis.units import KINDS
 from bertviz_lite.bundled import CONTRASTS, EXAMPLES, MINIMAL_PAIRS
 
 MOST_CHARACTERS = 10_000
-CHOSEN, MEAN = "chosen", "mean"  # values of layer, head and the like that are no number
+CHOSEN = "chosen"  # of layer, head and the like: the page chooses
+HEAD_NUMBERS = tuple(field.name for field in fields(HeadStatistics))
 WORDS = "milk, water, ice cream, hot chocolate, lemonade, souvenirs"  # one, two and three pieces
 MOST_SIZES = (1_000_000, 16_384, 200, 256, 65_536)  # of the calculator: a million layers would cost minutes
 
@@ -54,6 +57,31 @@ def _numbers(value: str) -> tuple[int, ...]:
 
 def _index_or_name(*names: str) -> Callable[[str], int | str]:
     return lambda value: value if value in names else _between(0, 9_999)(value)
+
+
+def _kinds(value: str) -> tuple[str, ...]:
+    asked = value.split(",")
+    return tuple(kind for kind in KINDS if kind in asked)
+
+
+def _pair(value: str) -> tuple[int | None, ...]:
+    """The token that looks and the one looked at, as `3.5`; `3.` and `.5` where one is chosen."""
+    row, column = value.split(".")
+    return tuple(_between(0, 9_999)(at) if at else None for at in (row, column))
+
+
+def _write_pair(pair: Iterable[int | None]) -> str:
+    return ".".join("" if at is None else str(at) for at in pair)
+
+
+def _heads(value: str) -> tuple[tuple[int, int], ...]:
+    """Layers and heads as `0.2,3.11`."""
+    pairs = (part.split(".") for part in value.split(",")[:1_000] if part)
+    return tuple((_between(0, 9_999)(layer), _between(0, 9_999)(head)) for layer, head in pairs)
+
+
+def _write_heads(heads: Iterable[tuple[int, int]]) -> str:
+    return ",".join(f"{layer}.{head}" for layer, head in heads)
 
 
 def _five_sizes(value: str) -> tuple[int, ...]:
@@ -104,8 +132,25 @@ SETTINGS: Mapping[str, Setting] = {
     "hidden": Setting(80, _between(0, 100)),
     "random": Setting(10, _between(0, 100)),
     "unit": Setting("nats", _one_of("nats", "bits")),
-    "layer": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
-    "head": Setting(CHOSEN, _index_or_name(CHOSEN, MEAN)),
+    "text_b": Setting("", lambda value: value[:MOST_CHARACTERS]),
+    "maps": Setting("heads", _one_of("heads", "numbers", "means", "change")),
+    "layer": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "head": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "pin": Setting((None, None), _pair, _write_pair),
+    "hide": Setting((), _kinds, ",".join),
+    "pairs": Setting("all", _one_of("all", "a_to_a", "a_to_b", "b_to_a", "b_to_b")),
+    "rescale": Setting(False, _flag, _write_flag),
+    "large": Setting(False, _flag, _write_flag),
+    "readable": Setting(False, _flag, _write_flag),
+    "shows": Setting("previous_prob", _one_of(*HEAD_NUMBERS)),
+    "mean": Setting("rollout", _one_of("all", "layer", "heads", "rollout", "flow")),
+    "of_layer": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "of_heads": Setting((), _heads, _write_heads),
+    "flow_to": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "change": Setting("mask", _one_of("mask", "head", "text", "model")),
+    "layer2": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "head2": Setting(CHOSEN, _index_or_name(CHOSEN)),
+    "text2": Setting("", lambda value: value[:MOST_CHARACTERS]),
     "at": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "piece": Setting("", lambda value: value[:100]),
     "sizes": Setting((20_000, 768, 6, 12, 3072), _five_sizes, _write_numbers),
@@ -114,8 +159,6 @@ SETTINGS: Mapping[str, Setting] = {
     "search": Setting("", lambda value: value[:100]),
     "near": Setting("", lambda value: value[:100]),
     "other": Setting("", lambda value: value[:100]),
-    "hide": Setting(False, _flag, _write_flag),
-    "shows": Setting("previous", _one_of("previous", "next", "self", "cls", "sep", "entropy", "distance")),
 }
 
 
@@ -193,7 +236,6 @@ def _read(given: Mapping[str, str]) -> dict[str, Any]:
 
 __all__ = [
     "CHOSEN",
-    "MEAN",
     "MOST_CHARACTERS",
     "MOST_SIZES",
     "SETTINGS",

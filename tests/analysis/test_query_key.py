@@ -22,8 +22,8 @@ def add_up(found: QueryKey) -> float:
     """The weight from the numbers that are shown, in plain Python."""
     d = len(found.query)
     scores = [
-        sum(float(q) * float(k) for q, k in zip(found.query, key, strict=True)) / math.sqrt(d) + float(a) + float(b)
-        for key, a, b in zip(found.keys, found.query_distance_scores, found.key_distance_scores, strict=True)
+        sum(float(q) * float(k) for q, k in zip(found.query, key, strict=True)) / math.sqrt(d) + float(by_distance)
+        for key, by_distance in zip(found.keys, found.distance_scores, strict=True)
     ]
     raised = [math.exp(score - max(scores)) for score in scores]
     return raised[found.key_position] / sum(raised)
@@ -51,8 +51,7 @@ def test_vectors_and_weight_are_those_of_transformers(
     assert_allclose(found.weights, row, atol=1e-5)
     assert_allclose(found.probs, row, atol=1e-5)
     assert_allclose((found.prob, found.weight), float(row[j]), atol=1e-5)
-    assert not found.query_distance_scores.any()
-    assert not found.key_distance_scores.any()
+    assert not found.distance_scores.any()
 
 
 def test_every_weight_of_every_head_adds_up(bundled: Checkpoint) -> None:
@@ -78,8 +77,7 @@ def test_relative_positions_add_their_terms(kind: str) -> None:
             assert_allclose(add_up(found), found.weight, atol=1e-5)
             by_query = found.query @ table[i - j + middle] / math.sqrt(d)
             by_key = found.key @ table[i - j + middle] / math.sqrt(d) if kind == "relative_key_query" else 0
-            assert_allclose(found.query_distance_scores[j], by_query, rtol=1e-4, atol=1e-5)
-            assert_allclose(found.key_distance_scores[j], by_key, rtol=1e-4, atol=1e-5)
+            assert_allclose(found.distance_scores[j], by_query + by_key, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ ROOMS = (
     ("training",),
     ("analysis",),
     ("figures",),
+    ("notebook",),
     ("ui", "commands"),
 )
 LEVEL = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}

@@ -1,0 +1,124 @@
+"""The attention view on a page: all heads, one map, what is chosen in it, and files to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from bertviz_lite.analysis import HeadStatistics, first_look, named_heads
+from bertviz_lite.analysis.units import Floats
+from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.figures import attention_view as view
+from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.ui import attention_answers as answers
+from bertviz_lite.ui import attention_files, state
+
+_LINK = "attention"  # the overview and the map of the page find each other by it
+
+_whole = st.components.v2.component("bertviz_lite_attention", html=view.HTML, css=view.CSS, js=view.JS)
+_part = st.components.v2.component("bertviz_lite_attention_part", html=view.HTML, css=view.CSS, js=view.PART_JS)
+
+
+@st.fragment
+def heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    """All heads beside the one that is open; opening another redraws this part of the page only."""
+    survey = answers.survey(checkpoint, encoding)
+    layer, head = opened(checkpoint, survey.statistics)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        _whole(
+            key="all_heads",
+            data=view.overview_data(survey.overview, named_heads(survey.statistics), opened=(layer, head), link=_LINK),
+        )
+    with right:
+        found = answers.layer(checkpoint, encoding, layer)
+        data = view.head_data(
+            encoding, found, head, n_layers=checkpoint.config.num_hidden_layers, state=shown_state(), link=_LINK
+        )
+        _draw(_part, "one_head", data)
+        attention_files.offer_head(checkpoint, encoding, layer, head)
+    if st.session_state.pop("masked_in_map", False):
+        st.rerun(scope="app")  # the sentence above, and all that is made of it, has changed
+    state.write_address()
+
+
+def one(
+    encoding: Encoding,
+    weights: Floats,
+    title: str,
+    key: str,
+    *,
+    labels: Sequence[str] | None = None,
+    signed: bool = False,
+) -> None:
+    """A map that is no single head's.
+
+    Args:
+        weights: (T, T), differences where `signed`.
+        labels: T names in place of the pieces.
+    """
+    data = view.map_data(encoding, weights, title, state=shown_state(), link=key, labels=labels, signed=signed)
+    _draw(_whole, key, data)
+
+
+def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
+    """Layer and head on show: what was chosen, the last where too high; else the head that is worth a first look."""
+    first = first_look(statistics)
+    sizes = (checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads)
+    layer, head = (
+        first[i] if (asked := state.get(name)) == state.CHOSEN else min(asked, sizes[i] - 1)
+        for i, name in enumerate(("layer", "head"))
+    )
+    return layer, head
+
+
+def shown_state() -> view.ViewState:
+    """What is chosen in the view."""
+    return view.ViewState(
+        by=state.get("by"),
+        without=state.get("hide"),
+        pairs=state.get("pairs"),
+        rescale=state.get("rescale"),
+        large=state.get("large"),
+        readable=state.get("readable"),
+        pin=state.get("pin"),
+    )
+
+
+def _draw(component: Any, key: str, data: bytes) -> None:  # noqa: ANN401 - Streamlit's mounting function has no type
+    component(
+        key=key,
+        data=data,
+        on_view_change=lambda: _chosen(st.session_state[key].view),
+        on_mask_change=lambda: _mask(st.session_state[key].mask),
+    )
+
+
+def _chosen(told: Mapping[str, Any] | None) -> None:
+    """Keep what was chosen in the browser; the address's own rules hold for it too."""
+    if told is None:
+        return
+    pin = tuple(None if at is None else int(at) for at in told["pin"])
+    chosen = {
+        "by": told["by"],
+        "hide": tuple(told["without"]),
+        "pairs": told["pairs"],
+        "rescale": bool(told["rescale"]),
+        "large": bool(told["large"]),
+        "readable": bool(told["readable"]),
+        "pin": pin,
+    }
+    if told["layer"] is not None:
+        chosen |= {"layer": int(told["layer"]), "head": int(told["head"])}
+    state.put(**chosen)
+
+
+def _mask(word: int | None) -> None:
+    if word is not None:
+        state.put(mask=tuple(sorted({int(word)} ^ set(state.get("mask")))))
+        st.session_state["masked_in_map"] = True
+
+
+__all__ = ["heads", "one", "opened", "shown_state"]

@@ -1,0 +1,269 @@
+"""The other views of the Attention page: every head's numbers, means and rollout, and what changes between two."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, MapChange, head_records, named_heads
+from bertviz_lite.analysis.units import Floats
+from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.errors import InputError, TextError
+from bertviz_lite.figures import attention as figures
+from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.ui import attention_answers as answers
+from bertviz_lite.ui import attention_files, attention_map, charts, shelf, state
+from bertviz_lite.ui.switch import switch
+from bertviz_lite.ui.wording import plain
+
+NUMBERS = {
+    "previous_prob": "on the previous token",
+    "next_prob": "on the next token",
+    "self_prob": "on itself",
+    "special_prob": "on [CLS] and [SEP]",
+    "cls_prob": "on [CLS]",
+    "sep_prob": "on [SEP]",
+    "punctuation_prob": "on punctuation",
+    "same_prob": "on the same token elsewhere",
+    "entropy_nats": "entropy (nats)",
+    "evenness": "evenness (share of the largest entropy)",
+    "distance_tokens": "mean distance (tokens)",
+}
+_MEANS = {
+    "rollout": "Rollout",
+    "flow": "Flow",
+    "all": "Mean of all heads",
+    "layer": "Mean of a layer",
+    "heads": "Mean of chosen heads",
+}
+_CHANGES = {"mask": "With and without the masks", "head": "Two heads", "text": "Two sentences", "model": "Two models"}
+
+
+def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    """Every head's numbers as a chart and as a table; pressing one opens the head."""
+    statistics = answers.survey(checkpoint, encoding).statistics
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        st.selectbox(
+            "Attention of every head …", list(NUMBERS), format_func=lambda name: NUMBERS[name], **state.keyed("shows")
+        )
+        values = getattr(statistics, state.get("shows"))
+        if np.isnan(values).any():
+            st.info("No token of this text stands there twice: type a sentence with a word that comes again.")
+        else:
+            picked = attention_map.opened(checkpoint, statistics)
+            grid = figures.head_grid(values, NUMBERS[shows], picked=picked, dark=charts.is_dark())
+            charts.chart(grid, "grid", on_point=lambda x, y: _open((int(y), int(x))))
+        st.caption("Means over the tokens that look. Press a square, or a row of the table, to open the head.")
+    with right:
+        _table(statistics)
+        attention_files.offer_numbers(statistics)
+
+
+def _table(statistics: HeadStatistics) -> None:
+    records = head_records(statistics)
+    scores = {(named.layer, named.head, named.pattern.name): named.score for named in named_heads(statistics)}
+    frame = pd.DataFrame(
+        {
+            "layer": [record["layer"] for record in records],
+            "head": [record["head"] for record in records],
+            "is a": [
+                ", ".join(f"{name} {scores[record['layer'], record['head'], name]:.2f}" for name in record["patterns"])
+                for record in records
+            ],
+            **{name: list(map(itemgetter(field), records)) for field, name in NUMBERS.items()},
+        }
+    )
+    number = st.column_config.NumberColumn(format="%.2f")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height=430,
+        key="heads_table",
+        on_select=lambda: _open_row(frame),
+        selection_mode="single-row",
+        column_config=dict.fromkeys(NUMBERS.values(), number) | {"is a": st.column_config.TextColumn(width="medium")},
+    )
+
+
+def _open_row(frame: pd.DataFrame) -> None:
+    for row in st.session_state["heads_table"].selection.rows[:1]:
+        _open((int(frame["layer"][row]), int(frame["head"][row])))
+
+
+def _open(head: answers.Head) -> None:
+    state.put(maps="heads", layer=head[0], head=head[1])
+
+
+def means(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    """One map for many heads."""
+    kind = switch("Summary", _MEANS, "mean")
+    if kind == "flow":
+        _flow(checkpoint, encoding)
+        return
+    title, weights, says = _summary(checkpoint, encoding, kind)
+    st.markdown(says)
+    attention_map.one(encoding, weights, title, "summary_map")
+    attention_files.offer_map(checkpoint, encoding, weights, title)
+
+
+def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str, Floats, str]:
+    """Title, map, and what it is."""
+    n_layers, n_heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
+    every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
+    if kind == "heads":
+        chosen = _chosen_heads(checkpoint, encoding, every)
+        title = "mean of " + ", ".join(f"{layer}·{head}" for layer, head in chosen[:6]) + " …" * (len(chosen) > 6)
+        return title, answers.mean(checkpoint, encoding, chosen), "The mean of the chosen heads: its rows sum to 1 too."
+    if kind == "all":
+        weights = answers.mean(checkpoint, encoding, every)
+        return "mean of all heads", weights, f"The mean of all {len(every)} heads. What few heads do, it hides."
+    layer = state.get("of_layer")
+    layer = n_layers - 1 if layer == state.CHOSEN else min(layer, n_layers - 1)
+    label = "Up to layer" if kind == "rollout" else "Layer"
+    st.select_slider(label, list(range(n_layers)), **state.keyed("of_layer", showing=layer))
+    if kind == "layer":
+        chosen = [(layer, head) for head in range(n_heads)]
+        return f"mean of layer {layer}", answers.mean(checkpoint, encoding, chosen), f"The mean of the {n_heads} heads."
+    says = (
+        "How much of each token's start is left in each token, if attention were all that moved it: layer by layer, "
+        "half the mean attention and half the token itself, multiplied (Abnar & Zuidema 2020)."
+    )
+    return f"rollout to layer {layer}", answers.rollout(checkpoint, encoding)[layer], says
+
+
+def _chosen_heads(checkpoint: Checkpoint, encoding: Encoding, every: list[answers.Head]) -> list[answers.Head]:
+    asked = [head for head in state.get("of_heads") if head in every]
+    if not asked:  # first sight: the heads of one pattern
+        named = named_heads(answers.survey(checkpoint, encoding).statistics)
+        asked = [(one.layer, one.head) for one in named if one.pattern is named[0].pattern] or every[:1]
+    st.multiselect(
+        "Heads (layer·head)",
+        every,
+        format_func=lambda head: f"{head[0]}·{head[1]}",
+        **state.keyed("of_heads", showing=asked),
+    )
+    return asked
+
+
+def _flow(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    """What could flow to one token."""
+    st.markdown(
+        "How much could pass from each token's start to one token after the last layer, if attention were pipes: the "
+        "largest flow through them (Abnar & Zuidema 2020). Each token is asked by itself; flows are often much alike, "
+        "and rollout tells tokens apart better."
+    )
+    if len(encoding) > LONGEST_FLOW:
+        raise TextError(
+            f"Flow takes too long for {len(encoding)} tokens: give at most {LONGEST_FLOW}, or see the rollout."
+        )
+    at = state.get("flow_to")
+    first = next(iter(encoding.mask_positions), len(encoding) // 2)
+    at = first if at == state.CHOSEN else min(at, len(encoding) - 1)
+    places = list(range(len(encoding)))
+    st.selectbox(
+        "To", places, format_func=lambda i: f"{encoding.pieces[i]} ({i})", **state.keyed("flow_to", showing=at)
+    )
+    flow = answers.flow(checkpoint, encoding, at)
+    charts.chart(figures.token_bars(flow, encoding.pieces, "flow", dark=charts.is_dark()), "flow_bars")
+    frame = pd.DataFrame({"token": places, "piece": encoding.pieces, "flow": flow})
+    st.download_button("CSV", lambda: frame.to_csv(index=False), "flow.csv", "text/csv", on_click="ignore")
+
+
+def changes(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    """Two maps and the second less the first."""
+    kind = switch("Compared", _CHANGES, "change")
+    statistics = answers.survey(checkpoint, encoding).statistics
+    head = attention_map.opened(checkpoint, statistics)
+    first = answers.Side(checkpoint, encoding)
+    if kind == "head":
+        other = _other_head(checkpoint, head)
+        st.markdown(f"Layer {other[0]}, head {other[1]} less layer {head[0]}, head {head[1]}.")
+        _difference(first, answers.change(first, first, head, other), f"{other[0]}.{other[1]} less {head[0]}.{head[1]}")
+        return
+    sides = {"mask": _masks, "text": _texts, "model": _models}[kind](first)
+    if sides is None:
+        return
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        moved = answers.moved(*sides)
+        grid = figures.head_grid(moved, "share of attention that moved", picked=head, dark=charts.is_dark())
+        charts.chart(grid, "moved", on_point=lambda x, y: state.put(layer=int(y), head=int(x)))
+        st.caption("The share of each head's attention that goes elsewhere, mean over tokens. Press one to see it.")
+    with right:
+        st.markdown(f"**Layer {head[0]}, head {head[1]}**: amber where the second looks more, blue where less.")
+        _difference(sides[1], answers.change(*sides, head, head), f"change of layer {head[0]} head {head[1]}")
+
+
+def _difference(side: answers.Side, change: MapChange, title: str) -> None:
+    attention_map.one(side.encoding, change.difference, title, "change_map", labels=change.labels, signed=True)
+    attention_files.offer_map(side.checkpoint, side.encoding, change.difference, title)
+
+
+def _other_head(checkpoint: Checkpoint, head: answers.Head) -> answers.Head:
+    """The second of two heads; the next one until it is chosen."""
+    n_layers, n_heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
+    following = (head[0], (head[1] + 1) % n_heads)
+    sizes = (n_layers, n_heads)
+    with st.container(horizontal=True):
+        for name, n, at in (("layer", n_layers, head[0]), ("head", n_heads, head[1])):
+            st.selectbox(f"First: {name}", list(range(n)), **state.keyed(name, showing=at), width=130)
+        shown = []
+        for i, name in enumerate(("layer2", "head2")):
+            asked = state.get(name)
+            at = following[i] if asked == state.CHOSEN else min(asked, sizes[i] - 1)
+            label = f"Second: {name.removesuffix('2')}"
+            st.selectbox(label, list(range(sizes[i])), **state.keyed(name, showing=at), width=130)
+            shown.append(at)
+    return shown[0], shown[1]
+
+
+def _masks(masked: answers.Side) -> tuple[answers.Side, answers.Side] | None:
+    typed = masked.encoding.masked(())
+    if typed.ids == masked.encoding.ids:
+        st.info("Nothing is masked: click a word in the sentence above, and see what its mask changes in every head.")
+        return None
+    return answers.Side(masked.checkpoint, typed), masked
+
+
+def _texts(first: answers.Side) -> tuple[answers.Side, answers.Side]:
+    typed = first.encoding.text
+    second = state.get("text2") or _varied(typed)
+    st.session_state.setdefault("widget_text2", second)
+    st.text_input("The second sentence: as many tokens as the first", **state.keyed("text2", showing=second))
+    tokenizer = first.checkpoint.tokenizer
+    return first, answers.Side(first.checkpoint, tokenizer.encode(second, first.encoding.pair))
+
+
+def _varied(text: str) -> str:
+    """Until another is typed: the first sentence with its first two words changed places."""
+    words = text.split(" ")
+    return " ".join([words[1], words[0], *words[2:]]) if len(words) > 1 else text
+
+
+def _models(first: answers.Side) -> tuple[answers.Side, answers.Side]:
+    a = first.checkpoint
+    others = {key: label for key, label in shelf.choices().items() if key != shelf.current_key()}
+    others[shelf.TWIN] = f"{a.report.name}, untrained twin"
+    asked = state.get("other") if state.get("other") in others else shelf.TWIN
+    st.selectbox(
+        f"{plain(a.report.name)} and",
+        list(others),
+        format_func=lambda key: others[key],
+        **state.keyed("other", showing=asked),
+    )
+    b = shelf.untrained(a, a.report.digest, a.report.name) if asked == shelf.TWIN else shelf.get(asked)
+    sizes = [(one.config.num_hidden_layers, one.config.num_attention_heads) for one in (a, b)]
+    if sizes[0] != sizes[1]:
+        raise InputError(
+            f"{a.report.name} has {sizes[0][0]} layers of {sizes[0][1]} heads, {b.report.name} {sizes[1][0]} of "
+            f"{sizes[1][1]}: choose another model whose heads lie side by side with this one's."
+        )
+    encoding = b.tokenizer.encode(first.encoding.text, first.encoding.pair)
+    return first, answers.Side(b, encoding.masked(state.get("mask"), b.tokenizer.mask_token))
+
+
+__all__ = ["NUMBERS", "changes", "means", "numbers"]
