@@ -91,7 +91,7 @@ def attention_page(
             encoding, layers[at[0]], at[1], n_layers=config.num_hidden_layers, state=state, link=_LINK
         )
 
-    overview = view.overview_data(found.overview, named_heads(found.statistics), opened=opened, link=_LINK)
+    overview = view.overview_data(found.overview, named_heads(found.statistics), link=_LINK)
     text = encoding.text if encoding.pair is None else f"{encoding.text} / {encoding.pair}"
     title = f"{checkpoint.report.name}: {text if len(text) <= 120 else text[:119] + '…'}"
     return view.page(overview, [data(opened), *map(data, others)], title)

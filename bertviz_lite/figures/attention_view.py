@@ -61,14 +61,11 @@ class ViewState:
     pin: tuple[int | None, int | None] = (None, None)
 
 
-def overview_data(
-    overview: Overview, named: Sequence[NamedHead], *, opened: tuple[int | None, int | None], link: str
-) -> bytes:
-    """All heads small.
+def overview_data(overview: Overview, named: Sequence[NamedHead], *, link: str) -> bytes:
+    """All heads small. It does not say which head is open: data that stay the same are not sent again.
 
     Args:
         named: heads that bear a pattern's name, listed below the picture.
-        opened: (layer, head) on show, None for none.
         link: the view of one map that opens what is pressed here.
     """
     n_cells = overview.levels.shape[-1]
@@ -91,7 +88,6 @@ def overview_data(
             if found
         ],
         "unnamed": "No head of this text matches a named pattern.",
-        "opened": opened,
         "ramps": _RAMPS,
     }
     return pack(header, {"levels": overview.levels, "peaks": overview.peak_prob})

@@ -30,7 +30,7 @@ def heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     with left:
         _whole(
             key="all_heads",
-            data=view.overview_data(survey.overview, named_heads(survey.statistics), opened=(layer, head), link=_LINK),
+            data=view.overview_data(survey.overview, named_heads(survey.statistics), link=_LINK),
         )
     with right:
         found = answers.layer(checkpoint, encoding, layer)

@@ -47,10 +47,9 @@ def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
     statistics = answers.survey(checkpoint, encoding).statistics
     left, right = st.columns([2, 3], gap="large")
     with left:
-        st.selectbox(
-            "Attention of every head …", list(NUMBERS), format_func=lambda name: NUMBERS[name], **state.keyed("shows")
-        )
-        values = getattr(statistics, state.get("shows"))
+        shows = state.get("shows")
+        st.selectbox("Every head's …", list(NUMBERS), format_func=lambda name: NUMBERS[name], **state.keyed("shows"))
+        values = getattr(statistics, shows)
         if np.isnan(values).any():
             st.info("No token of this text stands there twice: type a sentence with a word that comes again.")
         else:

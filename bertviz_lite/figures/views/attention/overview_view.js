@@ -21,7 +21,7 @@ export class OverviewView {
     this.painter.show({ nLayers, nHeads, side, levels: pack.arrays.levels, peaks: pack.arrays.peaks });
     this.note.textContent = pack.note;
     this.#names(document);
-    this.mark(this.shared.map?.opened ?? pack.opened);
+    this.mark(this.shared.map?.opened ?? null);
   }
 
   #build(document, ramps) {
