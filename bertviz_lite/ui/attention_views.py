@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from operator import itemgetter
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, MapChange, head_records, named_heads
+from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, head_records, named_heads
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import InputError, TextError
@@ -35,11 +36,11 @@ NUMBERS = {
 _MEANS = {
     "rollout": "Rollout",
     "flow": "Flow",
-    "all": "Mean of all heads",
-    "layer": "Mean of a layer",
-    "heads": "Mean of chosen heads",
+    "all": "All heads",
+    "layer": "A layer",
+    "heads": "Chosen heads",
 }
-_CHANGES = {"mask": "With and without the masks", "head": "Two heads", "text": "Two sentences", "model": "Two models"}
+_CHANGES = {"mask": "The masks", "head": "Two heads", "text": "Two sentences", "model": "Two models"}
 
 
 def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
@@ -99,14 +100,20 @@ def _open(head: answers.Head) -> None:
 
 def means(checkpoint: Checkpoint, encoding: Encoding) -> None:
     """One map for many heads."""
-    kind = switch("Summary", _MEANS, "mean")
-    if kind == "flow":
-        _flow(checkpoint, encoding)
-        return
-    title, weights, says = _summary(checkpoint, encoding, kind)
-    st.markdown(says)
-    attention_map.one(encoding, weights, title, "summary_map")
-    attention_files.offer_map(checkpoint, encoding, weights, title)
+    left, right = st.columns([2, 3], gap="large")
+    with left:
+        kind = switch("Summary", _MEANS, "mean")
+        if kind == "flow":
+            at = _flow_to(encoding)
+        else:
+            title, weights, says = _summary(checkpoint, encoding, kind)
+            st.markdown(says)
+            attention_files.offer_map(checkpoint, encoding, weights, title)
+    with right:
+        if kind == "flow":
+            _flow(checkpoint, encoding, at)
+        else:
+            attention_map.one(encoding, weights, title, "summary_map")
 
 
 def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str, Floats, str]:
@@ -148,58 +155,63 @@ def _chosen_heads(checkpoint: Checkpoint, encoding: Encoding, every: list[answer
     return asked
 
 
-def _flow(checkpoint: Checkpoint, encoding: Encoding) -> None:
-    """What could flow to one token."""
-    st.markdown(
-        "How much could pass from each token's start to one token after the last layer, if attention were pipes: the "
-        "largest flow through them (Abnar & Zuidema 2020). Each token is asked by itself; flows are often much alike, "
-        "and rollout tells tokens apart better."
-    )
+def _flow_to(encoding: Encoding) -> int:
+    """The token that is flowed to, and what flow is."""
     if len(encoding) > LONGEST_FLOW:
         raise TextError(
             f"Flow takes too long for {len(encoding)} tokens: give at most {LONGEST_FLOW}, or see the rollout."
         )
-    at = state.get("flow_to")
+    asked = state.get("flow_to")
     first = next(iter(encoding.mask_positions), len(encoding) // 2)
-    at = first if at == state.CHOSEN else min(at, len(encoding) - 1)
-    places = list(range(len(encoding)))
+    at = first if asked == state.CHOSEN else min(asked, len(encoding) - 1)
+    places = range(len(encoding))
     st.selectbox(
         "To", places, format_func=lambda i: f"{encoding.pieces[i]} ({i})", **state.keyed("flow_to", showing=at)
     )
+    st.markdown(
+        "How much could pass from each token's start to one token after the last layer, if attention were pipes: the "
+        "largest flow through them (Abnar & Zuidema 2020). Each token is asked by itself; flows are often much alike, "
+        "and rollout tells tokens apart better. Attention is not an explanation."
+    )
+    return at
+
+
+def _flow(checkpoint: Checkpoint, encoding: Encoding, at: int) -> None:
+    """What could flow to one token."""
     flow = answers.flow(checkpoint, encoding, at)
     charts.chart(figures.token_bars(flow, encoding.pieces, "flow", dark=charts.is_dark()), "flow_bars")
-    frame = pd.DataFrame({"token": places, "piece": encoding.pieces, "flow": flow})
+    frame = pd.DataFrame({"token": range(len(encoding)), "piece": encoding.pieces, "flow": flow})
     st.download_button("CSV", lambda: frame.to_csv(index=False), "flow.csv", "text/csv", on_click="ignore")
 
 
 def changes(checkpoint: Checkpoint, encoding: Encoding) -> None:
     """Two maps and the second less the first."""
-    kind = switch("Compared", _CHANGES, "change")
-    statistics = answers.survey(checkpoint, encoding).statistics
-    head = attention_map.opened(checkpoint, statistics)
+    head = attention_map.opened(checkpoint, answers.survey(checkpoint, encoding).statistics)
     first = answers.Side(checkpoint, encoding)
-    if kind == "head":
-        other = _other_head(checkpoint, head)
-        st.markdown(f"Layer {other[0]}, head {other[1]} less layer {head[0]}, head {head[1]}.")
-        _difference(first, answers.change(first, first, head, other), f"{other[0]}.{other[1]} less {head[0]}.{head[1]}")
-        return
-    sides = {"mask": _masks, "text": _texts, "model": _models}[kind](first)
-    if sides is None:
-        return
     left, right = st.columns([2, 3], gap="large")
     with left:
-        moved = answers.moved(*sides)
-        grid = figures.head_grid(moved, "share of attention that moved", picked=head, dark=charts.is_dark())
-        charts.chart(grid, "moved", on_point=lambda x, y: state.put(layer=int(y), head=int(x)))
-        st.caption("The share of each head's attention that goes elsewhere, mean over tokens. Press one to see it.")
+        kind = switch("Compared", _CHANGES, "change")
+        if kind == "head":
+            second, other = first, _other_head(checkpoint, head)
+            names = [f"layer {layer}, head {number}" for layer, number in (other, head)]
+            st.markdown(f"**{names[0]}** less **{names[1]}**: amber where it looks more, blue where less.")
+        else:
+            first, second = {"mask": _masks, "text": _texts, "model": _models}[kind](first)
+            other = head
+            _most_moved(first, second, head)
     with right:
-        st.markdown(f"**Layer {head[0]}, head {head[1]}**: amber where the second looks more, blue where less.")
-        _difference(sides[1], answers.change(*sides, head, head), f"change of layer {head[0]} head {head[1]}")
+        change = answers.change(first, second, head, other)
+        title = f"change of layer {head[0]} head {head[1]}"
+        attention_map.one(second.encoding, change.difference, title, "change_map", labels=change.labels, signed=True)
+        attention_files.offer_map(second.checkpoint, second.encoding, change.difference, title)
 
 
-def _difference(side: answers.Side, change: MapChange, title: str) -> None:
-    attention_map.one(side.encoding, change.difference, title, "change_map", labels=change.labels, signed=True)
-    attention_files.offer_map(side.checkpoint, side.encoding, change.difference, title)
+def _most_moved(first: answers.Side, second: answers.Side, head: answers.Head) -> None:
+    """How much each head changes; pressing one shows its change."""
+    grid = figures.head_grid(answers.moved(first, second), "moved", picked=head, dark=charts.is_dark())
+    charts.chart(grid, "moved", on_point=lambda x, y: state.put(layer=int(y), head=int(x)))
+    st.caption("The share of each head's attention that goes elsewhere, mean over tokens. Press one to see it.")
+    st.markdown(f"**Layer {head[0]}, head {head[1]}**: amber where the second looks more, blue where less.")
 
 
 def _other_head(checkpoint: Checkpoint, head: answers.Head) -> answers.Head:
@@ -207,40 +219,42 @@ def _other_head(checkpoint: Checkpoint, head: answers.Head) -> answers.Head:
     n_layers, n_heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     following = (head[0], (head[1] + 1) % n_heads)
     sizes = (n_layers, n_heads)
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, key="two_heads"):
         for name, n, at in (("layer", n_layers, head[0]), ("head", n_heads, head[1])):
-            st.selectbox(f"First: {name}", list(range(n)), **state.keyed(name, showing=at), width=130)
+            st.selectbox(f"First: {name}", list(range(n)), **state.keyed(name, showing=at), width=105)
         shown = []
         for i, name in enumerate(("layer2", "head2")):
             asked = state.get(name)
             at = following[i] if asked == state.CHOSEN else min(asked, sizes[i] - 1)
             label = f"Second: {name.removesuffix('2')}"
-            st.selectbox(label, list(range(sizes[i])), **state.keyed(name, showing=at), width=130)
+            st.selectbox(label, list(range(sizes[i])), **state.keyed(name, showing=at), width=105)
             shown.append(at)
     return shown[0], shown[1]
 
 
-def _masks(masked: answers.Side) -> tuple[answers.Side, answers.Side] | None:
+def _masks(masked: answers.Side) -> tuple[answers.Side, answers.Side]:
     typed = masked.encoding.masked(())
     if typed.ids == masked.encoding.ids:
         st.info("Nothing is masked: click a word in the sentence above, and see what its mask changes in every head.")
-        return None
+        st.stop()
     return answers.Side(masked.checkpoint, typed), masked
 
 
 def _texts(first: answers.Side) -> tuple[answers.Side, answers.Side]:
-    typed = first.encoding.text
-    second = state.get("text2") or _varied(typed)
-    st.session_state.setdefault("widget_text2", second)
+    second = state.get("text2") or _exchanged(first.encoding.text)
     st.text_input("The second sentence: as many tokens as the first", **state.keyed("text2", showing=second))
     tokenizer = first.checkpoint.tokenizer
-    return first, answers.Side(first.checkpoint, tokenizer.encode(second, first.encoding.pair))
+    encoding = tokenizer.encode(second, first.encoding.pair)
+    return first, answers.Side(first.checkpoint, encoding.masked(state.get("mask"), tokenizer.mask_token))
 
 
-def _varied(text: str) -> str:
-    """Until another is typed: the first sentence with its first two words changed places."""
-    words = text.split(" ")
-    return " ".join([words[1], words[0], *words[2:]]) if len(words) > 1 else text
+def _exchanged(text: str) -> str:
+    """Until another is typed: the sentence with its two longest words in each other's place."""
+    words = sorted(re.finditer(r"\w+", text), key=lambda word: -len(word.group()))[:2]
+    if len(words) < 2:
+        return text
+    a, b = sorted(words, key=re.Match.start)
+    return f"{text[: a.start()]}{b.group()}{text[a.end() : b.start()]}{a.group()}{text[b.end() :]}"
 
 
 def _models(first: answers.Side) -> tuple[answers.Side, answers.Side]:
