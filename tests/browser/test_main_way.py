@@ -61,11 +61,12 @@ def test_mask_a_word_and_go_through_the_pages(server: Server, visit: Visit) -> N
 def test_a_link_opens_the_same_view_on_a_freshly_started_server(visit: Visit) -> None:
     fresh = Server()
     try:
-        page = visit(f"{fresh.url}/attention?layer=4&head=7&hide=1&mask=3&text={quote(TEXT)}")
-        expect(page.locator("textarea")).to_have_value(TEXT)
+        page = visit(f"{fresh.url}/attention?layer=4&head=7&hide=sep&mask=3&text={quote(TEXT)}")
+        expect(page.locator("textarea").first).to_have_value(TEXT)
         assert chip_texts(page)[4] == "[MASK]"
-        expect(page.get_by_role("combobox", name="Layer", exact=True)).to_have_value("layer 4")
-        expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("head 7")
+        expect(page.get_by_role("combobox", name="Layer", exact=True)).to_have_value("4")
+        expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("7")
+        expect(page.get_by_role("checkbox", name="[SEP]")).to_be_checked()
         expect(page.get_by_role("link", name="Token loss")).to_be_visible()
         go(page, "Token loss")
         expect(page.locator("textarea")).to_have_value(TEXT)
@@ -86,21 +87,6 @@ def test_back_and_forward_walk_through_what_was_seen(server: Server, visit: Visi
     page.reload()
     settle(page)
     expect(page.locator("textarea")).to_have_value("Two fish.")
-
-
-def test_find_the_head_that_looks_at_the_previous_token(server: Server, visit: Visit) -> None:
-    page = visit(f"{server.url}/attention")
-    grid = page.locator(".st-key-grid .nsewdrag").first
-    box = grid.bounding_box()
-    assert box is not None
-    # The square of layer 3, head 8 in a grid of 6 layers and 12 heads.
-    page.mouse.click(box["x"] + box["width"] * 8.5 / 12, box["y"] + box["height"] * 3.5 / 6)
-    settle(page)
-    assert query(page) == {"layer": "3", "head": "8"}
-    page.locator(".st-key-leaders button").first.click()
-    settle(page)
-    leader = page.locator(".st-key-leaders button").first.inner_text()
-    assert leader.startswith(f"layer {query(page)['layer']}, head {query(page)['head']}:")
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +110,8 @@ def test_open_ones_own_checkpoint(server: Server, visit: Visit, theirs: Path) ->
     for label in ("Fill the mask", "Token loss", "Attention"):
         go(page, label)
         expect(page.locator(".st-key-top")).to_contain_text("uploaded model")
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        picture = ".attention canvas" if label == "Attention" else ".js-plotly-plot"
+        expect(page.locator(picture).first).to_be_visible()
     other.reload()
     settle(other)
     expect(other.locator(".st-key-top")).to_contain_text("english-mini")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
+from unpacked import unpack
 
 Open = Callable[..., AppTest]
 
@@ -32,6 +35,25 @@ def press_word(at: AppTest, word: int, row: str = "chips") -> AppTest:
     trigger.id = f"$$STREAMLIT_INTERNAL_KEY_{proto.id}__events"
     trigger.json_trigger_value = json.dumps([{"event": "presses", "value": [{"n": heard + 1, "word": word}]}])
     return at._run(states)
+
+
+def view_data(at: AppTest, key: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What a part of the attention view was sent: header and arrays."""
+    return unpack(_component(at, key).bytes)
+
+
+def choose(at: AppTest, key: str, **change: object) -> AppTest:
+    """What the browser sends when something is chosen in the view of a map."""
+    proto = _component(at, key)
+    states = at._tree.get_widget_states()
+    sent = next((one for one in states.widgets if one.id == proto.id), None) or states.widgets.add()
+    sent.id = proto.id
+    sent.json_value = json.dumps({"view": unpack(proto.bytes)[0]["state"] | change})
+    return at._run(states)
+
+
+def _component(at: AppTest, key: str) -> Any:  # noqa: ANN401 - Streamlit's message has no type
+    return next(e.proto for e in at.get("bidi_component") if e.proto.id.endswith(f"-{key}"))
 
 
 def upload(at: AppTest, *files: tuple[str, bytes]) -> AppTest:

@@ -14,7 +14,7 @@ import more_models
 import numpy as np
 import pytest
 from more_models import WEIGHTS, encoder, members, model_in_use, opened, press, said, server_folder, untied, with_nan
-from page_tools import Open, chart, upload
+from page_tools import Open, chart, upload, view_data
 
 import bertviz_lite
 from bertviz_lite.analysis import attention_maps, neighbours, pseudo_loss, stages
@@ -139,7 +139,7 @@ def test_an_encoder_alone_shows_attention_and_no_predictions(open_page: Open, ti
     assert "encoder without a head" in at.success[0].value
     at = at.switch_page("pages/attention.py").run()
     assert not at.exception
-    assert len(chart(at, "grid")["data"][0]["z"]) == 2
+    assert view_data(at, "all_heads")[0]["shape"][:2] == [2, 4]
     for page in ("app.py", "pages/token_loss.py", "pages/decoder.py", "pages/compare.py"):
         at = at.switch_page(page).run()
         assert not at.exception

@@ -1,0 +1,229 @@
+"""The attention view in Chromium: what is drawn, told and saved is compared with transformers' maps."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from browser_tools import Server, chip_texts, settle
+from numpy.typing import NDArray
+from playwright.sync_api import Locator, Page, expect
+
+import bertviz_lite
+from bertviz_lite.figures import palette
+
+Visit = Callable[..., Page]
+TEXT = "The keys to the old cabinet were on the table."
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def maps(bundled_folder: Path) -> NDArray[np.float32]:
+    """(L, H, T, T) of TEXT."""
+    model = transformers.BertForMaskedLM.from_pretrained(
+        bundled_folder, dtype=torch.float32, attn_implementation="eager"
+    ).eval()
+    encoding = bertviz_lite.load().tokenizer.encode(TEXT)
+    with torch.no_grad():
+        found: NDArray[np.float32] = torch.cat(model(**encoding.tensors(), output_attentions=True).attentions).numpy()
+    return found
+
+
+PIECES = ["[CLS]", "the", "keys", "to", "the", "old", "cabinet", "were", "on", "the", "table", ".", "[SEP]"]
+
+
+def view(visit: Visit, server: Server, **query: str) -> Page:
+    parts = "&".join(f"{name}={quote(value)}" for name, value in {"text": TEXT, **query}.items())
+    page = visit(f"{server.url}/attention?{parts}")
+    expect(the_map(page)).to_be_visible()
+    page.wait_for_function("canvas => Number(canvas.dataset.drawn) > 0", arg=the_map(page).element_handle())
+    return page
+
+
+def overview(page: Page) -> Locator:
+    return page.locator(".attention .figure > canvas").first
+
+
+def the_map(page: Page) -> Locator:
+    return page.locator(".attention .scroll .figure > canvas")
+
+
+def told(page: Page) -> Locator:
+    return page.locator(".attention .told")
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def cell(page: Page, row: int, column: int) -> tuple[float, float]:
+    """Where a cell of the heatmap is; from the picture that is saved, which the same code draws."""
+    left, top, width, height = cells(saved(page, "SVG"))[row * len(PIECES) + column][:4]
+    box = the_map(page).bounding_box()  # after saving, which may scroll the page
+    assert box is not None
+    return box["x"] + left + width / 2, box["y"] + top + height / 2
+
+
+def saved(page: Page, kind: str) -> Path:
+    """The map as a file."""
+    with page.expect_download() as download:
+        page.locator(".attention .save", has_text=kind).nth(1).click()
+    return Path(download.value.path())
+
+
+def svg(picture: Path) -> ET.Element:
+    """A saved picture; well-formed, or this fails."""
+    return ET.parse(picture).getroot()  # noqa: S314 - our own file
+
+
+def cells(picture: Path) -> list[tuple[float, float, float, float, str]]:
+    """Place, size and colour of every cell of a saved heatmap."""
+    rects = svg(picture).iter(f"{SVG}rect")
+    found = [
+        (*(float(rect.get(name, "nan").rstrip("%")) for name in ("x", "y", "width", "height")), rect.get("fill", ""))
+        for rect in rects
+    ]
+    return [one for one in found if one[4].startswith("rgb(")][: len(PIECES) ** 2]
+
+
+def test_a_head_opens_from_the_overview_and_is_drawn_as_it_is(
+    server: Server, visit: Visit, maps: NDArray[np.float32]
+) -> None:
+    page = view(visit, server)
+    box = overview(page).bounding_box()
+    assert box is not None
+    # Layers go down and heads across below their numbers, at equal distances.
+    pitch = (box["width"] - 24) / 12
+    page.mouse.move(box["x"] + 24 + pitch * 8.5, box["y"] + 22 + pitch * 1.5)
+    expect(page.locator(".attention .card")).to_contain_text("layer 1, head 8")
+    page.mouse.down()
+    page.mouse.up()
+    expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("8")
+    settle(page)
+    assert (query(page)["layer"], query(page)["head"]) == ("1", "8")
+    page.mouse.move(2, 2)
+    expected = maps[1, 8] / maps[1, 8].max()
+    drawn = cells(saved(page, "SVG"))
+    assert len(drawn) == 13 * 13
+    for share, (*_, colour) in zip(expected.ravel().tolist(), drawn, strict=True):
+        wanted = palette.colour("attention", share)
+        channels = [int(wanted[i : i + 2], 16) for i in (1, 3, 5)]
+        assert np.allclose([int(n) for n in re.findall(r"\d+", colour)], channels, atol=2)
+
+
+def test_hovering_tells_the_weight_and_pressing_keeps_it(
+    server: Server, visit: Visit, maps: NDArray[np.float32]
+) -> None:
+    page = view(visit, server, layer="2", head="3")
+    place = cell(page, 2, 7)
+    page.mouse.move(*place)
+    expect(told(page)).to_have_text(f"“keys” (token 2) looks at “were” (token 7) with weight {maps[2, 3, 2, 7]:.4f}.")
+    page.mouse.move(2, 2)
+    expect(told(page)).to_contain_text("Hover a token")
+    page.mouse.click(*place)
+    page.mouse.move(2, 2)
+    expect(told(page)).to_contain_text("“keys” (token 2) looks at “were” (token 7)")
+    panel = page.locator(".attention .panel")
+    expect(panel).to_contain_text(f"Why {maps[2, 3, 2, 7]:.3f} from “keys” to “were”?")
+    settle(page)
+    assert query(page)["pin"] == "2.7"
+    page.reload()
+    settle(page)
+    expect(told(page)).to_contain_text("“keys” (token 2) looks at “were” (token 7)")
+    with page.expect_download() as download:
+        page.locator(".attention .panel .save", has_text="SVG").click()
+    texts = [text.text or "" for text in svg(Path(download.value.path())).iter(f"{SVG}text")]
+    score = next(text for text in texts if text.startswith("sum "))
+    total, scaled = (float(number.replace("−", "-")) for number in re.findall(r"[−\d.]+(?= ÷|$)", score))
+    assert total / np.sqrt(32) == pytest.approx(scaled, abs=2e-3)
+    assert f"{maps[2, 3, 2, 7]:.3f}" in texts, "the softmax gives the weight"
+
+
+def test_keys_move_pin_and_open(server: Server, visit: Visit, maps: NDArray[np.float32]) -> None:
+    page = view(visit, server, layer="0", head="2")
+    the_map(page).focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(told(page)).to_have_text(f"“the” (token 1) looks at “[CLS]” (token 0) with weight {maps[0, 2, 1, 0]:.4f}.")
+    page.keyboard.press("Enter")
+    settle(page)
+    assert query(page)["pin"] == "1.0"
+    page.keyboard.press("Escape")
+    settle(page)
+    assert "pin" not in query(page)
+    overview(page).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("3")
+
+
+def test_filters_and_words_change_the_picture(server: Server, visit: Visit, maps: NDArray[np.float32]) -> None:
+    page = view(visit, server, layer="3", head="1")
+    page.get_by_role("checkbox", name="[CLS]").check()
+    page.get_by_role("checkbox", name="[SEP]").check()
+    page.get_by_role("checkbox", name="punctuation").check()
+    settle(page)
+    assert query(page)["hide"] == "cls,sep,punctuation"
+    root = svg(saved(page, "SVG"))
+    labels = [text.text for text in root.iter(f"{SVG}text")]
+    assert "cabinet" in labels
+    assert "[CLS]" not in labels
+    box = the_map(page).bounding_box()
+    assert box is not None
+    rects = [rect for rect in root.iter(f"{SVG}rect") if rect.get("fill", "").startswith("rgb(")]
+    page.mouse.move(box["x"] + float(rects[0].get("x", 0)) + 3, box["y"] + float(rects[0].get("y", 0)) + 3)
+    page.locator(".attention .told", has_text="“the” (token 1)").wait_for()
+    expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 1]:.4f}")
+    page.get_by_role("checkbox", name="rescale rows to 1").check()
+    page.mouse.move(box["x"] + float(rects[0].get("x", 0)) + 3, box["y"] + float(rects[0].get("y", 0)) + 4)
+    left = maps[3, 1, 1, 1:11].sum()
+    expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 1] / left:.4f}")
+
+
+def test_masking_from_the_map(server: Server, visit: Visit) -> None:
+    page = view(visit, server, layer="1", head="2", pin="6.")
+    page.get_by_role("button", name="Mask “cabinet”").click()
+    expect(page.locator(".chip.masked")).to_have_count(1)
+    settle(page)
+    assert chip_texts(page)[6] == "[MASK]"
+    page.get_by_role("button", name="Show the masked word again").click()
+    expect(page.locator(".chip.masked")).to_have_count(0)
+
+
+def test_pictures_and_pages_are_saved(server: Server, visit: Visit, tmp_path: Path) -> None:
+    page = view(visit, server, layer="2", head="3")
+    assert saved(page, "PNG").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    with page.expect_download() as download:
+        page.get_by_role("button", name="HTML").click()
+    file = tmp_path / "attention.html"
+    download.value.save_as(file)
+    alone = page.context.new_page()
+    failures: list[str] = []
+    alone.on("pageerror", lambda error: failures.append(str(error)))
+    alone.context.set_offline(True)
+    alone.goto(file.as_uri())
+    expect(alone.get_by_role("combobox", name="Layer", exact=True)).to_have_value("2")
+    alone.wait_for_function("canvas => Number(canvas.dataset.drawn) > 0", arg=the_map(alone).element_handle())
+    alone.get_by_role("combobox", name="Layer", exact=True).select_option("0")
+    the_map(alone).focus()
+    alone.keyboard.press("ArrowDown")
+    expect(told(alone)).to_contain_text("Where “[CLS]” (token 0) looks")
+    assert not failures
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
+def test_dark_pages_and_phones(server: Server, visit: Visit, width: int, scheme: str) -> None:
+    page = visit(f"{server.url}/attention?text={quote(TEXT)}", width=width, scheme=scheme)
+    expect(the_map(page)).to_be_visible()
+    box = the_map(page).bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    expect(page.get_by_text("Attention is not an explanation.").first).to_be_visible()
