@@ -8,6 +8,7 @@ from bertviz_lite.figures import checkpoint as checkpoint_figures
 from bertviz_lite.figures import compare as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.ui import attention_answers as answers
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, shell, state
 from bertviz_lite.ui.wording import plain
 
@@ -84,8 +85,9 @@ def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_
         )
         charts.chart(figure, "losses")
     with right:
-        maps_a, maps_b = compute.attention(a, encoding_a), compute.attention(b, encoding_b)
-        mean_a, mean_b = maps_a.pick(None, None), maps_b.pick(None, None)
+        mean_a, mean_b = (
+            answers.mean(c, text, answers.every_head(c)) for c, text in ((a, encoding_a), (b, encoding_b))
+        )
         st.markdown(f"Mean attention: **{plain(names[1])}** minus **{plain(names[0])}**")
         charts.chart(figures.map_difference(mean_b - mean_a, encoding_a.pieces, dark=charts.is_dark()), "maps")
 

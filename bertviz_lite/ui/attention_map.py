@@ -13,7 +13,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import attention_view as view
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import attention_answers as answers
-from bertviz_lite.ui import attention_files, state
+from bertviz_lite.ui import attention_files, shell, state
 
 _LINK = "attention"  # the overview and the map of the page find each other by it
 
@@ -24,24 +24,25 @@ _part = st.components.v2.component("bertviz_lite_attention_part", html=view.HTML
 @st.fragment
 def heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     """All heads beside the one that is open; opening another redraws this part of the page only."""
+    with shell.errors_as_sentences():
+        _heads(checkpoint, encoding)
+    if st.session_state.pop("masked_in_map", False):
+        st.rerun(scope="app")  # the sentence above, and all that is made of it, has changed
+    state.write_address()
+
+
+def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     survey = answers.survey(checkpoint, encoding)
     layer, head = opened(checkpoint, survey.statistics)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        _whole(
-            key="all_heads",
-            data=view.overview_data(survey.overview, named_heads(survey.statistics), link=_LINK),
-        )
+        small = view.overview_data(survey.overview, named_heads(survey.statistics), link=_LINK)
+        _whole(key="all_heads", data=small)
     with right:
-        found = answers.layer(checkpoint, encoding, layer)
-        data = view.head_data(
-            encoding, found, head, n_layers=checkpoint.config.num_hidden_layers, state=shown_state(), link=_LINK
-        )
+        found, n_layers = answers.layer(checkpoint, encoding, layer), checkpoint.config.num_hidden_layers
+        data = view.head_data(encoding, found, head, n_layers=n_layers, state=shown_state(), link=_LINK)
         _draw(_part, "one_head", data)
         attention_files.offer_head(checkpoint, encoding, layer, head)
-    if st.session_state.pop("masked_in_map", False):
-        st.rerun(scope="app")  # the sentence above, and all that is made of it, has changed
-    state.write_address()
 
 
 def one(

@@ -119,7 +119,7 @@ def means(checkpoint: Checkpoint, encoding: Encoding) -> None:
 def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str, Floats, str]:
     """Title, map, and what it is."""
     n_layers, n_heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
-    every = [(layer, head) for layer in range(n_layers) for head in range(n_heads)]
+    every = answers.every_head(checkpoint)
     if kind == "heads":
         chosen = _chosen_heads(checkpoint, encoding, every)
         title = "mean of " + ", ".join(f"{layer}·{head}" for layer, head in chosen[:6]) + " …" * (len(chosen) > 6)

@@ -82,8 +82,15 @@ def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True
             "for it: `python -m bertviz_lite pretrain TEXTS --init FOLDER --out DIR` starts from it."
         )
         st.stop()
-    try:
+    with errors_as_sentences():
         yield checkpoint
+
+
+@contextmanager
+def errors_as_sentences() -> Iterator[None]:
+    """Show an error of ours where it happened; a part that Streamlit redraws by itself needs this of its own."""
+    try:
+        yield
     except BertvizError as error:
         st.error(plain(error))
 
@@ -115,4 +122,4 @@ def _model_chip() -> None:
         st.page_link("pages/checkpoint.py", label="Open your own checkpoint", query_params=state.address())
 
 
-__all__ = ["PAGES", "PageLink", "page"]
+__all__ = ["PAGES", "PageLink", "errors_as_sentences", "page"]

@@ -6,7 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -59,8 +59,11 @@ def told(page: Page) -> Locator:
     return page.locator(".attention .told")
 
 
-def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+def wait_for(page: Page, name: str, value: str | None) -> None:
+    """Until the address says so."""
+    page.wait_for_function(
+        "([name, value]) => new URLSearchParams(location.search).get(name) === value", arg=[name, value]
+    )
 
 
 def cell(page: Page, row: int, column: int) -> tuple[float, float]:
@@ -106,8 +109,8 @@ def test_a_head_opens_from_the_overview_and_is_drawn_as_it_is(
     page.mouse.down()
     page.mouse.up()
     expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("8")
-    settle(page)
-    assert (query(page)["layer"], query(page)["head"]) == ("1", "8")
+    wait_for(page, "head", "8")
+    wait_for(page, "layer", "1")
     page.mouse.move(2, 2)
     expected = maps[1, 8] / maps[1, 8].max()
     drawn = cells(saved(page, "SVG"))
@@ -132,8 +135,7 @@ def test_hovering_tells_the_weight_and_pressing_keeps_it(
     expect(told(page)).to_contain_text("“keys” (token 2) looks at “were” (token 7)")
     panel = page.locator(".attention .panel")
     expect(panel).to_contain_text(f"Why {maps[2, 3, 2, 7]:.3f} from “keys” to “were”?")
-    settle(page)
-    assert query(page)["pin"] == "2.7"
+    wait_for(page, "pin", "2.7")
     page.reload()
     settle(page)
     expect(told(page)).to_contain_text("“keys” (token 2) looks at “were” (token 7)")
@@ -153,11 +155,9 @@ def test_keys_move_pin_and_open(server: Server, visit: Visit, maps: NDArray[np.f
         page.keyboard.press(key)
     expect(told(page)).to_have_text(f"“the” (token 1) looks at “[CLS]” (token 0) with weight {maps[0, 2, 1, 0]:.4f}.")
     page.keyboard.press("Enter")
-    settle(page)
-    assert query(page)["pin"] == "1.0"
+    wait_for(page, "pin", "1.0")
     page.keyboard.press("Escape")
-    settle(page)
-    assert "pin" not in query(page)
+    wait_for(page, "pin", None)
     overview(page).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -169,8 +169,7 @@ def test_filters_and_words_change_the_picture(server: Server, visit: Visit, maps
     page.get_by_role("checkbox", name="[CLS]").check()
     page.get_by_role("checkbox", name="[SEP]").check()
     page.get_by_role("checkbox", name="punctuation").check()
-    settle(page)
-    assert query(page)["hide"] == "cls,sep,punctuation"
+    wait_for(page, "hide", "cls,sep,punctuation")
     root = svg(saved(page, "SVG"))
     labels = [text.text for text in root.iter(f"{SVG}text")]
     assert "cabinet" in labels

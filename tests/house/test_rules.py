@@ -115,5 +115,7 @@ def test_nothing_else_stands_at_the_top() -> None:
 def test_no_view_calls_out() -> None:
     for path in [*PACKAGE.rglob("*.js"), *PACKAGE.rglob("*.css"), *PACKAGE.rglob("*.html")]:
         text = path.read_text(encoding="utf-8")
+        for named in ("http://www.w3.org/2000/svg", "https://arxiv.org/abs/"):  # a name; papers, to be pressed
+            text = text.replace(named, "")
         assert "http:" not in text, path
         assert "https:" not in text, path
