@@ -45,6 +45,7 @@ def chips(
     scale: palette.Scale | None = None,
     strengths: Mapping[int, float] | None = None,
     clickable: bool = False,
+    bounded: bool = False,
     heard: int = 0,
     label: str = "the sentence, one chip a word",
     dark: bool = False,
@@ -55,6 +56,7 @@ def chips(
         pieces: T of them, in reading order.
         scale, strengths: colour the pieces at these positions by a strength from 0 to 1; others stay plain.
         clickable: whether a word can be pressed.
+        bounded: whether a long text scrolls in a box of a few lines.
         heard: number of the last press that the page has acted on.
         label: what the row is, for screen readers.
     """
@@ -79,7 +81,7 @@ def chips(
             )
         words[-1]["pieces"].append(part)
         previous = piece.word
-    return {"words": words, "clickable": clickable, "heard": heard, "label": label, "dark": dark}
+    return {"words": words, "clickable": clickable, "bounded": bounded, "heard": heard, "label": label, "dark": dark}
 
 
 __all__ = ["CSS", "HTML", "JS", "Piece", "chips"]

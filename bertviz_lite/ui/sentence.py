@@ -80,7 +80,7 @@ def row(
     unseen: Collection[int] = (),
     key: str | None = None,
 ) -> None:
-    """Draw the chips of an encoding.
+    """Draw the chips of an encoding; a long text scrolls where its colours are not themselves the picture.
 
     Args:
         scale, strengths: colour the tokens at these positions, strength 0 to 1.
@@ -99,6 +99,7 @@ def row(
             scale=scale,
             strengths=strengths,
             clickable=clickable,
+            bounded=strengths is None,
             heard=st.session_state.get(f"heard_{key}", 0),
             dark=charts.is_dark(),
         ),

@@ -77,8 +77,8 @@ def test_special_tokens_side_by_side_have_a_chip_each() -> None:
 
 def test_the_row_says_what_it_is_and_whether_it_can_be_pressed() -> None:
     plain = chips.chips(PIECES)
-    assert set(plain) == {"words", "clickable", "heard", "label", "dark"}
-    assert (plain["clickable"], plain["dark"]) == (False, False)
+    assert set(plain) == {"words", "clickable", "bounded", "heard", "label", "dark"}
+    assert (plain["clickable"], plain["bounded"], plain["dark"]) == (False, False, False)
     assert plain["label"]
     other = chips.chips(PIECES, clickable=True, heard=3, label="two words", dark=True)
     assert (other["clickable"], other["heard"], other["label"], other["dark"]) == (True, 3, "two words", True)

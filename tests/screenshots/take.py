@@ -18,7 +18,8 @@ PICTURES = {
     "fill": "/",
     "together": "/?ask=together&text=She+was+born+in+San+Francisco,+California.&mask=4,5",
     "loss": "/token_loss",
-    "attention": "/attention",
+    "attention": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3",
+    "query_key": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3&pin=2.7",
     "training": "/masking",
     "decoder": "/decoder",
     "compare": "/compare",
@@ -34,6 +35,8 @@ def main() -> None:
             page.goto(sys.argv[1] + path)
             settle(page)
             page.wait_for_timeout(1000)
+            if (part := page.locator(".attention .panel")).count() and name == "query_key":
+                part.scroll_into_view_if_needed()
             page.screenshot(path=HERE / f"{name}.png")
             page.close()
         browser.close()

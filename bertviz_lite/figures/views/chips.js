@@ -5,7 +5,7 @@ export function render(root, data, onWord, waiting = []) {
   const document = root.ownerDocument;
   const focused = root.querySelector(".chips :focus")?.dataset.word;
   const row = document.createElement("div");
-  row.className = data.words.some((word) => word.unseen) ? "chips long" : "chips";
+  row.className = data.bounded || data.words.some((word) => word.unseen) ? "chips long" : "chips";
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", data.label);
   for (const word of data.words) {
