@@ -22,6 +22,7 @@ from bertviz_lite.analysis import (
 from bertviz_lite.analysis.shown_maps import Pairing
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
+from bertviz_lite.figures import attention_view as view
 from bertviz_lite.notebook import attention_page
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import attention_answers as answers
@@ -57,8 +58,8 @@ def offer_head(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int
         _button("NPZ", all_heads, "attention.npz", "application/octet-stream", "all heads, exact, for numpy.load")
 
 
-def offer_map(checkpoint: Checkpoint, encoding: Encoding, weights: Floats, name: str) -> None:
-    """A map that is no single head's, as numbers."""
+def offer_map(checkpoint: Checkpoint, encoding: Encoding, weights: Floats, name: str, data: bytes) -> None:
+    """A map that is no single head's: its view, `data`, as HTML, and its numbers."""
 
     def table() -> AttentionTable:
         return as_shown(checkpoint, encoding, weights, name, name)
@@ -66,6 +67,7 @@ def offer_map(checkpoint: Checkpoint, encoding: Encoding, weights: Floats, name:
     stem = name.replace(" ", "_").replace(",", "")
     with st.container(horizontal=True, gap="small", key="take_away", vertical_alignment="center"):
         st.markdown("Take away", width="content")
+        _button("HTML", lambda: view.page(None, [data], name), f"{stem}.html", "text/html", "the view, works offline")
         _button("CSV", lambda: attention_csv(table()), f"{stem}.csv", "text/csv", "this map as shown, a line a weight")
         _button("JSON", lambda: attention_json(table()), f"{stem}.json", "application/json", "this map as shown")
         _button("NPZ", lambda: attention_npz(table()), f"{stem}.npz", "application/octet-stream", "exact")

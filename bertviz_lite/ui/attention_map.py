@@ -46,22 +46,18 @@ def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
 
 
 def one(
-    encoding: Encoding,
-    weights: Floats,
-    title: str,
-    key: str,
-    *,
-    labels: Sequence[str] | None = None,
-    signed: bool = False,
+    checkpoint: Checkpoint, encoding: Encoding, weights: Floats, title: str, labels: Sequence[str] | None = None
 ) -> None:
-    """A map that is no single head's.
+    """A map that is no single head's, and its files.
 
     Args:
-        weights: (T, T), differences where `signed`.
-        labels: T names in place of the pieces.
+        weights: (T, T) probabilities.
+        labels: T names in place of the pieces; `weights` are then one map less another.
     """
-    data = view.map_data(encoding, weights, title, state=shown_state(), link=key, labels=labels, signed=signed)
-    _draw(_whole, key, data)
+    signed = labels is not None
+    data = view.map_data(encoding, weights, title, state=shown_state(), link=title, labels=labels, signed=signed)
+    _draw(_whole, "one_map", data)
+    attention_files.offer_map(checkpoint, encoding, weights, title, data)
 
 
 def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:

@@ -108,12 +108,11 @@ def means(checkpoint: Checkpoint, encoding: Encoding) -> None:
         else:
             title, weights, says = _summary(checkpoint, encoding, kind)
             st.markdown(says)
-            attention_files.offer_map(checkpoint, encoding, weights, title)
     with right:
         if kind == "flow":
             _flow(checkpoint, encoding, at)
         else:
-            attention_map.one(encoding, weights, title, "summary_map")
+            attention_map.one(checkpoint, encoding, weights, title)
 
 
 def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str, Floats, str]:
@@ -202,8 +201,7 @@ def changes(checkpoint: Checkpoint, encoding: Encoding) -> None:
     with right:
         change = answers.change(first, second, head, other)
         title = f"change of layer {head[0]} head {head[1]}"
-        attention_map.one(second.encoding, change.difference, title, "change_map", labels=change.labels, signed=True)
-        attention_files.offer_map(second.checkpoint, second.encoding, change.difference, title)
+        attention_map.one(second.checkpoint, second.encoding, change.difference, title, change.labels)
 
 
 def _most_moved(first: answers.Side, second: answers.Side, head: answers.Head) -> None:

@@ -8,9 +8,10 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
+from guesser import tokenizer
 from numpy.testing import assert_allclose
 
-from bertviz_lite.analysis import Units, head_statistics, leaders
+from bertviz_lite.analysis import Units, first_look, head_statistics, leaders, token_units
 from bertviz_lite.errors import InputError
 
 MIXED = [[0.5, 0.25, 0.25], [0.0, 1.0, 0.0], [0.1, 0.3, 0.6]]
@@ -142,3 +143,13 @@ def test_leaders_come_largest_first_and_equals_in_reading_order() -> None:
 
 def test_heads_without_a_number_come_last() -> None:
     assert leaders(np.array([[math.nan, 0.2], [0.1, math.nan]], np.float32), 3) == [(0, 1), (1, 0), (0, 0)]
+
+
+def test_a_first_look_goes_to_a_head_that_reads_other_words() -> None:
+    """Three heads of five tokens: all on [CLS], all on the token before, all on a word two places on."""
+    weights = np.zeros((1, 3, 5, 5), np.float32)
+    weights[0, 0, :, 0] = 1
+    weights[0, 1, range(5), [0, 0, 1, 2, 3]] = 1
+    weights[0, 2, range(5), [2, 3, 0, 1, 2]] = 1
+    units = token_units(tokenizer().encode("a b a"))
+    assert first_look(head_statistics(weights, units)) == (0, 2)

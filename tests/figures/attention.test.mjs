@@ -167,6 +167,16 @@ test("what the pointer is on is shown alone, and pinned places are kept", () => 
   assert.deepEqual(painter.focus, { row: 1, column: 1 }); // the word that holds both
 });
 
+test("what a choice does to a map is said beside it", () => {
+  const painter = new MapPainter();
+  painter.show(MAP);
+  assert.equal(painter.noted(), "");
+  painter.choose({ without: ["cls"] }); // of the rows left, 0.4, 0 and 1 go there
+  assert.match(painter.noted(), /^\[CLS\] left out: on average 47 % of a row’s attention goes elsewhere, and rows sum to the rest\.$/);
+  painter.choose({ by: "words", without: [], pairs: "a_to_b", rescale: true }); // 0.6 and 0.95 stay
+  assert.match(painter.noted(), /^Words: .*summed\. One sentence’s tokens are shown: on average 7[78] % .*rescaled to sum to 1\.$/);
+});
+
 test("everything left out is said, not drawn", () => {
   const painter = new MapPainter();
   painter.show({ ...MAP, tokens: { ...MAP.tokens, kinds: ["cls", "sep", "sep", "cls"] } });

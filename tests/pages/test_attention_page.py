@@ -144,7 +144,7 @@ def test_means_are_means(open_page: Open, theirs: transformers.BertForMaskedLM) 
     def drawn(**query: str) -> NDArray[np.float32]:
         at = open_page(PAGE, maps="means", **query)
         assert not at.exception
-        return view_data(at, "summary_map")[1]["weights"]
+        return view_data(at, "one_map")[1]["weights"]
 
     assert_allclose(drawn(mean="all"), expected.mean((0, 1)), atol=1e-5)
     assert_allclose(drawn(mean="layer", of_layer="2"), expected[2].mean(0), atol=1e-5)
@@ -168,7 +168,7 @@ def test_flow_is_shown_token_by_token_and_bounded(open_page: Open) -> None:
 def test_what_a_mask_changes(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
     at = open_page(PAGE, maps="change", layer="4", head="2")
     change = maps(theirs) - maps(theirs, FIRST.masked(()))
-    header, arrays = view_data(at, "change_map")
+    header, arrays = view_data(at, "one_map")
     assert_allclose(arrays["weights"], change[4, 2], atol=2e-5)
     assert header["signed"]
     assert "milk / [MASK]" in header["tokens"]["labels"]
@@ -180,16 +180,16 @@ def test_what_a_mask_changes(open_page: Open, theirs: transformers.BertForMasked
 def test_two_heads_two_sentences_two_models(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
     at = open_page(PAGE, maps="change", change="head", layer="0", head="2", layer2="5", head2="1")
     expected = maps(theirs)
-    assert_allclose(view_data(at, "change_map")[1]["weights"], expected[5, 1] - expected[0, 2], atol=2e-5)
+    assert_allclose(view_data(at, "one_map")[1]["weights"], expected[5, 1] - expected[0, 2], atol=2e-5)
     texts = {"text": "The cat sees a dog.", "text2": "The dog sees a cat."}
     at = open_page(PAGE, maps="change", change="text", layer="1", head="1", **texts)
     first, second = (maps(theirs, CHECKPOINT.tokenizer.encode(text)) for text in texts.values())
-    assert_allclose(view_data(at, "change_map")[1]["weights"], (second - first)[1, 1], atol=2e-5)
+    assert_allclose(view_data(at, "one_map")[1]["weights"], (second - first)[1, 1], atol=2e-5)
     at = open_page(PAGE, maps="change", change="text", text="One.", text2="One, two.")
     assert "as many" in at.error[0].value
     at = open_page(PAGE, maps="change", change="model")
     assert not at.exception
-    assert np.abs(view_data(at, "change_map")[1]["weights"].sum(-1)).max() < 1e-5
+    assert np.abs(view_data(at, "one_map")[1]["weights"].sum(-1)).max() < 1e-5
 
 
 @pytest.mark.parametrize("view", ["heads", "numbers", "means", "change"])

@@ -5,6 +5,7 @@ import { placeOf, shape } from "./shape.js";
 
 const FAINTEST = 0.02; // of the map's largest: weaker ones are not drawn as lines, and the view says so
 const MOST_LINES = 4000;
+export const KIND_NAMES = [["cls", "[CLS]"], ["sep", "[SEP]"], ["punctuation", "punctuation"]];
 const NARROW = 620; // a phone: lines above the heatmap
 
 export class MapPainter {
@@ -317,6 +318,17 @@ export class MapPainter {
 
   // The token of a place, for pinning.
   token(side, place) { return place < 0 ? null : this.shown.units.positions[this.shown[side][place]][0]; }
+
+  // What the choice has done to the map, where it has done anything.
+  noted() {
+    const { by, without, rescale } = this.choice;
+    const merged = by === "words" && this.map.words.labels.length < this.map.tokens.labels.length
+      ? "Words: of the pieces of a word, rows are averaged and columns summed. " : "";
+    const left = this.signed || !this.nRows ? 0 : this.shown.gone.reduce((sum, gone) => sum + gone, 0) / this.nRows;
+    if (left < 0.0005) return merged;
+    const what = without.length ? `${KIND_NAMES.filter(([kind]) => without.includes(kind)).map(([, name]) => name).join(", ")} left out` : "One sentence’s tokens are shown";
+    return `${merged}${what}: on average ${percent(left)} of a row’s attention goes elsewhere${rescale ? "; the rest is rescaled to sum to 1" : ", and rows sum to the rest"}.`;
+  }
 
   // A sentence on what is in focus, and the numbers behind it.
   told() {

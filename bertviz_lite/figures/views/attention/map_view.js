@@ -1,11 +1,10 @@
 // One map with its controls, its hovering, pinning and keys, and a pinned weight worked out.
 import { element, picker, tick } from "./dom.js";
 import { Figure } from "./figure.js";
-import { MapPainter } from "./map.js";
+import { KIND_NAMES, MapPainter } from "./map.js";
 import { WorkedPainter, work } from "./worked.js";
 
 const PAIRS = [["all", "all"], ["a_to_a", "A → A"], ["a_to_b", "A → B"], ["b_to_a", "B → A"], ["b_to_b", "B → B"]];
-const KINDS = [["cls", "[CLS]"], ["sep", "[SEP]"], ["punctuation", "punctuation"]];
 const TWEEN_MS = 260;
 
 export class MapView {
@@ -140,8 +139,8 @@ export class MapView {
     if (pack.words.labels.length < pack.tokens.labels.length) parts.push(named("by", picker(document, "By", [["pieces", "pieces"], ["words", "words"]], state.by, (by) => choose({ by }))));
     if (pack.tokens.segments.includes(1)) parts.push(named("pairs", picker(document, "Sentences", PAIRS, state.pairs, (pairs) => choose({ pairs }))));
     parts.push(element(document, "span", { class: "group" }, element(document, "span", {}, "Leave out"),
-      ...KINDS.map(([kind, label]) => named(kind, tick(document, label, state.without.includes(kind), (on) =>
-        choose({ without: KINDS.map(([k]) => k).filter((k) => (k === kind ? on : this.state.without.includes(k))) }))))));
+      ...KIND_NAMES.map(([kind, label]) => named(kind, tick(document, label, state.without.includes(kind), (on) =>
+        choose({ without: KIND_NAMES.map(([k]) => k).filter((k) => (k === kind ? on : this.state.without.includes(k))) }))))));
     if (!pack.signed) parts.push(named("rescale", tick(document, "rescale rows to 1", state.rescale, (rescale) => choose({ rescale }))));
     if (pack.tokens.labels.length > 36) parts.push(named("readable", tick(document, "name every token", state.readable, (readable) => choose({ readable }))));
     parts.push(named("large", tick(document, "large text", state.large, (large) => choose({ large }))));
@@ -188,7 +187,7 @@ export class MapView {
 
   #redraw(panel = true) {
     const told = this.painter.told();
-    this.told.textContent = told || this.pack.hint;
+    this.told.textContent = told || `${this.painter.noted()} ${this.pack.hint}`.trim();
     this.told.classList.toggle("quiet", !told);
     this.figure.canvas.setAttribute("aria-label", `${this.pack.title}. ${told || "Arrow keys move over its tokens, Enter pins, Escape lets go."}`);
     if (panel) this.#panel();
