@@ -10,10 +10,9 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from browser_tools import Server, chip_texts, settle
 from numpy.typing import NDArray
+from outside import Outside
 from playwright.sync_api import Locator, Page, expect
 
 import bertviz_lite
@@ -25,15 +24,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(scope="module")
-def maps(bundled_folder: Path) -> NDArray[np.float32]:
+def maps(outside: Outside) -> NDArray[np.float32]:
     """(L, H, T, T) of TEXT."""
-    model = transformers.BertForMaskedLM.from_pretrained(
-        bundled_folder, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
-    encoding = bertviz_lite.load().tokenizer.encode(TEXT)
-    with torch.no_grad():
-        found: NDArray[np.float32] = torch.cat(model(**encoding.tensors(), output_attentions=True).attentions).numpy()
-    return found
+    return outside.maps(bertviz_lite.load().tokenizer.encode(TEXT))
 
 
 PIECES = ["[CLS]", "the", "keys", "to", "the", "old", "cabinet", "were", "on", "the", "table", ".", "[SEP]"]

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
+from outside import Outside
 from unpacked import unpack
 
 import bertviz_lite
@@ -29,36 +27,16 @@ needs_node = pytest.mark.skipif(NODE is None, reason="node runs the JavaScript o
 TEXTS = ("Unbelievably, the dog saw it.", "It barked!")
 
 
-@pytest.fixture(scope="module")
-def bundled(bundled_folder: Path) -> bertviz_lite.Checkpoint:
-    return bertviz_lite.load(bundled_folder)
-
-
-@pytest.fixture(scope="module")
-def theirs(bundled_folder: Path) -> transformers.BertForMaskedLM:
-    return transformers.BertForMaskedLM.from_pretrained(
-        bundled_folder, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
-
-
-@torch.no_grad()
-def attentions(theirs: transformers.BertForMaskedLM, encoding: Encoding) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = torch.cat(theirs(**encoding.tensors(), output_attentions=True).attentions).numpy()
-    return found
-
-
 def head(checkpoint: bertviz_lite.Checkpoint, encoding: Encoding, layer: int, number: int) -> bytes:
     found = layer_attention(checkpoint.model, encoding, layer)
     return view.head_data(encoding, found, number, n_layers=6, state=view.ViewState(pin=(1, 2)), link="x")
 
 
-def test_a_head_travels_exactly_with_what_makes_it(
-    bundled: bertviz_lite.Checkpoint, theirs: transformers.BertForMaskedLM
-) -> None:
+def test_a_head_travels_exactly_with_what_makes_it(bundled: bertviz_lite.Checkpoint, outside: Outside) -> None:
     encoding = bundled.tokenizer.encode(*TEXTS).masked([3])
     header, arrays = unpack(head(bundled, encoding, 4, 9))
     assert arrays["weights"].dtype == np.float32
-    assert_allclose(arrays["weights"], attentions(theirs, encoding)[4, 9], atol=1e-5)
+    assert_allclose(arrays["weights"], outside.maps(encoding)[4, 9], atol=1e-5)
     scores = arrays["queries"] @ arrays["keys"].T / np.sqrt(32)
     assert_allclose(np.exp(scores) / np.exp(scores).sum(-1, keepdims=True), arrays["weights"], atol=1e-5)
     assert header["tokens"]["labels"] == list(encoding.pieces)
@@ -70,22 +48,20 @@ def test_a_head_travels_exactly_with_what_makes_it(
     assert [encoding.typed_pieces[i] for i in header["masked"]] == ["dog"]
 
 
-def test_a_long_text_travels_in_half_the_bytes(
-    bundled: bertviz_lite.Checkpoint, theirs: transformers.BertForMaskedLM
-) -> None:
+def test_a_long_text_travels_in_half_the_bytes(bundled: bertviz_lite.Checkpoint, outside: Outside) -> None:
     encoding = bundled.tokenizer.encode("The dog saw the cat and the cat saw the dog. " * 10)
     _, arrays = unpack(head(bundled, encoding, 5, 0))
     assert arrays["weights"].dtype == np.float16
-    expected = attentions(theirs, encoding)[5, 0]
+    expected = outside.maps(encoding)[5, 0]
     assert_allclose(arrays["weights"], expected, rtol=2**-11, atol=1e-5)
 
 
-def test_all_heads_travel_as_bytes(bundled: bertviz_lite.Checkpoint, theirs: transformers.BertForMaskedLM) -> None:
+def test_all_heads_travel_as_bytes(bundled: bertviz_lite.Checkpoint, outside: Outside) -> None:
     encoding = bundled.tokenizer.encode(*TEXTS)
     found = survey(bundled.model, encoding)
     data = view.overview_data(found.overview, named_heads(found.statistics), link="x")
     header, arrays = unpack(data)
-    maps = attentions(theirs, encoding)
+    maps = outside.maps(encoding)
     assert header["shape"] == list(maps.shape[:3])
     told = arrays["levels"] / 255 * arrays["peaks"][..., None, None]
     assert_allclose(told, maps, atol=1 / 509)

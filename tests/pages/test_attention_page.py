@@ -3,67 +3,48 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from numpy.testing import assert_allclose
 from numpy.typing import NDArray
+from outside import Outside
 from page_tools import Open, chart, chips_of, choose, press_word, view_data
 from streamlit.testing.v1 import AppTest
 
 import bertviz_lite
 from bertviz_lite.bundled import EXAMPLES
-from bertviz_lite.tokenizer import Encoding
 
 CHECKPOINT = bertviz_lite.load()
 FIRST = CHECKPOINT.tokenizer.encode(EXAMPLES[0].text).masked(EXAMPLES[0].masked)
 PAGE = "pages/attention.py"
 
 
-@pytest.fixture(scope="module")
-def theirs(bundled_folder: Path) -> transformers.BertForMaskedLM:
-    return transformers.BertForMaskedLM.from_pretrained(
-        bundled_folder, dtype=torch.float32, attn_implementation="eager"
-    ).eval()
-
-
-@torch.no_grad()
-def maps(theirs: transformers.BertForMaskedLM, encoding: Encoding = FIRST) -> NDArray[np.float32]:
-    """(L, H, T, T)."""
-    found: NDArray[np.float32] = torch.cat(theirs(**encoding.tensors(), output_attentions=True).attentions).numpy()
-    return found
-
-
-def test_first_sight_is_a_head_beside_all_heads(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_first_sight_is_a_head_beside_all_heads(open_page: Open, outside: Outside) -> None:
     at = open_page(PAGE)
     assert not at.exception
     header, arrays = view_data(at, "one_head")
     layer, head = header["state"]["layer"], header["state"]["head"]
-    expected = maps(theirs)
+    expected = outside.maps(FIRST)
     assert_allclose(arrays["weights"], expected[layer, head], atol=1e-5)
     assert expected[layer, head].max() > 0.3, "a head worth a look"
     assert view_data(at, "all_heads")[0]["shape"] == [6, 12, len(FIRST)]
 
 
-def test_a_link_opens_a_head_and_what_was_chosen_in_it(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_a_link_opens_a_head_and_what_was_chosen_in_it(open_page: Open, outside: Outside) -> None:
     at = open_page(PAGE, layer="3", head="5", hide="sep,punctuation", by="words", pairs="b_to_b", pin="3.", rescale="1")
     header, arrays = view_data(at, "one_head")
-    assert_allclose(arrays["weights"], maps(theirs)[3, 5], atol=1e-5)
+    assert_allclose(arrays["weights"], outside.maps(FIRST)[3, 5], atol=1e-5)
     assert header["state"] == {
         "layer": 3, "head": 5, "by": "words", "without": ["sep", "punctuation"], "pairs": "b_to_b", "rescale": True,
         "large": False, "readable": False, "pin": [3, None],
     }  # fmt: skip
 
 
-def test_what_is_chosen_in_the_browser_is_kept_and_in_the_address(
-    open_page: Open, theirs: transformers.BertForMaskedLM
-) -> None:
+def test_what_is_chosen_in_the_browser_is_kept_and_in_the_address(open_page: Open, outside: Outside) -> None:
     at = choose(open_page(PAGE), "one_head", layer=2, head=7, without=["cls"], large=True, pin=[4, 1])
     header, arrays = view_data(at, "one_head")
-    assert_allclose(arrays["weights"], maps(theirs)[2, 7], atol=1e-5)
+    assert_allclose(arrays["weights"], outside.maps(FIRST)[2, 7], atol=1e-5)
     assert header["state"]["without"] == ["cls"]
     shown = {name: value if isinstance(value, str) else value[0] for name, value in dict(at.query_params).items()}
     assert shown == {"layer": "2", "head": "7", "hide": "cls", "large": "1", "pin": "4.1"}
@@ -76,22 +57,22 @@ def test_a_head_beyond_the_model_gives_way_to_its_last(open_page: Open) -> None:
     assert (state["layer"], state["head"]) == (5, 11)
 
 
-def test_masking_in_place_changes_sentence_and_maps(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_masking_in_place_changes_sentence_and_maps(open_page: Open, outside: Outside) -> None:
     at = press_word(open_page(PAGE, layer="1", head="1"), 1)
     again = CHECKPOINT.tokenizer.encode(EXAMPLES[0].text).masked([1, *EXAMPLES[0].masked])
     header, arrays = view_data(at, "one_head")
-    assert_allclose(arrays["weights"], maps(theirs, again)[1, 1], atol=1e-5)
+    assert_allclose(arrays["weights"], outside.maps(again)[1, 1], atol=1e-5)
     assert header["masked"] == [i for i, piece in enumerate(again.pieces) if piece == "[MASK]"]
     assert header["text"] != view_data(open_page(PAGE, layer="1", head="1"), "one_head")[0]["text"]
 
 
-def test_a_second_sentence_is_read_after_the_first(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_a_second_sentence_is_read_after_the_first(open_page: Open, outside: Outside) -> None:
     at = open_page(PAGE, text="Where is it?", text_b="On the table.", layer="0", head="3", mask="6")
     pair = CHECKPOINT.tokenizer.encode("Where is it?", "On the table.").masked([6])
     assert chips_of(at).count("[SEP]") == 2
     assert chips_of(at)[8] == "[MASK]"
     header, arrays = view_data(at, "one_head")
-    assert_allclose(arrays["weights"], maps(theirs, pair)[0, 3], atol=1e-5)
+    assert_allclose(arrays["weights"], outside.maps(pair)[0, 3], atol=1e-5)
     assert header["tokens"]["segments"] == list(pair.segment_ids)
 
 
@@ -111,9 +92,9 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("shows", NUMBERS)
-def test_every_heads_numbers(open_page: Open, theirs: transformers.BertForMaskedLM, shows: str) -> None:
+def test_every_heads_numbers(open_page: Open, outside: Outside, shows: str) -> None:
     at = open_page(PAGE, maps="numbers", shows=shows)
-    expected = NUMBERS[shows](maps(theirs))
+    expected = NUMBERS[shows](outside.maps(FIRST))
     assert_allclose(chart(at, "grid")["data"][0]["z"], expected, atol=1e-5)
     frame = at.dataframe[0].value
     column = {"previous_prob": "on the previous token", "cls_prob": "on [CLS]", "sep_prob": "on [SEP]",
@@ -121,7 +102,7 @@ def test_every_heads_numbers(open_page: Open, theirs: transformers.BertForMasked
     assert_allclose(frame[column].to_numpy().reshape(6, 12), expected, atol=1e-5)
     named = frame[frame["is a"].str.contains("previous token")]
     assert set(zip(named["layer"], named["head"], strict=True)) == {
-        tuple(at) for at in np.argwhere(NUMBERS["previous_prob"](maps(theirs)) > 0.5).tolist()
+        tuple(at) for at in np.argwhere(NUMBERS["previous_prob"](outside.maps(FIRST)) > 0.5).tolist()
     }
 
 
@@ -138,8 +119,8 @@ def test_numbers_that_this_text_does_not_have_are_told(open_page: Open) -> None:
     assert "twice" in at.info[0].value
 
 
-def test_means_are_means(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
-    expected = maps(theirs)
+def test_means_are_means(open_page: Open, outside: Outside) -> None:
+    expected = outside.maps(FIRST)
 
     def drawn(**query: str) -> NDArray[np.float32]:
         at = open_page(PAGE, maps="means", **query)
@@ -165,9 +146,9 @@ def test_flow_is_shown_token_by_token_and_bounded(open_page: Open) -> None:
     assert "at most 64" in at.error[0].value
 
 
-def test_what_a_mask_changes(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_what_a_mask_changes(open_page: Open, outside: Outside) -> None:
     at = open_page(PAGE, maps="change", layer="4", head="2")
-    change = maps(theirs) - maps(theirs, FIRST.masked(()))
+    change = outside.maps(FIRST) - outside.maps(FIRST.masked(()))
     header, arrays = view_data(at, "one_map")
     assert_allclose(arrays["weights"], change[4, 2], atol=2e-5)
     assert header["signed"]
@@ -177,13 +158,13 @@ def test_what_a_mask_changes(open_page: Open, theirs: transformers.BertForMasked
     assert "Nothing is masked" in at.info[0].value
 
 
-def test_two_heads_two_sentences_two_models(open_page: Open, theirs: transformers.BertForMaskedLM) -> None:
+def test_two_heads_two_sentences_two_models(open_page: Open, outside: Outside) -> None:
     at = open_page(PAGE, maps="change", change="head", layer="0", head="2", layer2="5", head2="1")
-    expected = maps(theirs)
+    expected = outside.maps(FIRST)
     assert_allclose(view_data(at, "one_map")[1]["weights"], expected[5, 1] - expected[0, 2], atol=2e-5)
     texts = {"text": "The cat sees a dog.", "text2": "The dog sees a cat."}
     at = open_page(PAGE, maps="change", change="text", layer="1", head="1", **texts)
-    first, second = (maps(theirs, CHECKPOINT.tokenizer.encode(text)) for text in texts.values())
+    first, second = (outside.maps(CHECKPOINT.tokenizer.encode(text)) for text in texts.values())
     assert_allclose(view_data(at, "one_map")[1]["weights"], (second - first)[1, 1], atol=2e-5)
     at = open_page(PAGE, maps="change", change="text", text="One.", text2="One, two.")
     assert "as many" in at.error[0].value

@@ -5,9 +5,13 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from torch import Tensor
+
+from bertviz_lite.tokenizer import Encoding
 
 # transformers writes load reports and progress bars to the terminal; neither is under test.
 transformers.logging.set_verbosity(logging.CRITICAL)
@@ -33,6 +37,13 @@ class Outside:
         """(T, V) ln of probability at every token."""
         logits: Tensor = self.model(input_ids=ids[None], token_type_ids=segments[None]).logits[0]
         return logits.log_softmax(-1)
+
+    @torch.no_grad()
+    def maps(self, encoding: Encoding) -> NDArray[np.float32]:
+        """(L, H, T, T) of a text as it stands, masks included."""
+        ids, segments = torch.tensor(encoding.ids), torch.tensor(encoding.segment_ids)
+        found: NDArray[np.float32] = self.attentions(ids, segments).numpy()
+        return found
 
     @torch.no_grad()
     def attentions(self, ids: Tensor, segments: Tensor) -> Tensor:
