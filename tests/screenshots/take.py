@@ -1,6 +1,6 @@
 """Takes the README's pictures of a running app.
 
-python tests/screenshots/take.py http://localhost:8501
+python tests/screenshots/take.py http://localhost:8501 [NAME …]
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ PICTURES = {
 def main() -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=SHELL, args=FLAGS)
-        for name, path in PICTURES.items():
+        for name in sys.argv[2:] or PICTURES:
+            path = PICTURES[name]
             page = browser.new_page(viewport={"width": 1440, "height": 860})
             page.goto(sys.argv[1] + path)
             settle(page)
