@@ -25,7 +25,7 @@ from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.flow import LONGEST_FLOW, attention_flow
 from bertviz_lite.analysis.heads import HeadStatistics, first_look, head_statistics, leaders
 from bertviz_lite.analysis.map_changes import MapChange, map_change
-from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, survey
+from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, pooled, survey
 from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
 from bertviz_lite.analysis.patterns import PATTERNS, NamedHead, Pattern, named_heads
 from bertviz_lite.analysis.predictions import MaskPredictions, require_slot, slots, top_k
@@ -132,6 +132,7 @@ __all__ = [
     "neighbours",
     "overview",
     "pair_mask",
+    "pooled",
     "pseudo_loss",
     "query_key",
     "require_fits",

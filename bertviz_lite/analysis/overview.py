@@ -126,6 +126,23 @@ def overview(weights: Floats, *, largest: int = LARGEST_MAP, pool: Pool = "max")
     return Overview(levels, peak, starts, weights.shape[-1], pool)
 
 
+def pooled(weights: Floats, *, largest: int = LARGEST_MAP) -> Floats:
+    """Maps pooled to at most `largest` cells a side, each the largest of its weights; small ones as they are.
+
+    Args:
+        weights: (..., R, C), not empty; R and C may differ where one sentence looks at the other.
+
+    Returns:
+        (..., P, Q).
+
+    Raises:
+        InputError: `largest` is below 1.
+    """
+    rows, columns = (_starts(n, largest) for n in weights.shape[-2:])
+    peaks: Floats = np.maximum.reduceat(np.maximum.reduceat(weights, columns, -1), rows, -2)
+    return peaks
+
+
 def _starts(n_tokens: int, largest: int) -> NDArray[np.int64]:
     """(P,) the first token of each cell; sizes differ by at most one."""
     if largest < 1:
@@ -137,12 +154,11 @@ def _starts(n_tokens: int, largest: int) -> NDArray[np.int64]:
 def _pooled(weights: Floats, starts: NDArray[np.int64], pool: Pool) -> Floats:
     """(..., T, T) -> (..., P, P)."""
     if pool == "max":
-        peaks: Floats = np.maximum.reduceat(np.maximum.reduceat(weights, starts, -1), starts, -2)
-        return peaks
+        return pooled(weights, largest=len(starts))
     sizes = np.diff(starts, append=weights.shape[-1])  # (P,)
     sums = np.add.reduceat(np.add.reduceat(weights, starts, -1, np.float64), starts, -2)
     means: Floats = (sums / np.outer(sizes, sizes)).astype(np.float32)
     return means
 
 
-__all__ = ["LARGEST_MAP", "Overview", "Pool", "Survey", "overview", "survey"]
+__all__ = ["LARGEST_MAP", "Overview", "Pool", "Survey", "overview", "pooled", "survey"]

@@ -12,9 +12,15 @@ def escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def shortened(text: str) -> str:
+    """The text, or as much of it as an axis has room for, without characters that cannot be seen."""
+    seen = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
+    return seen if len(seen) <= _LONGEST else seen[: _LONGEST - 1] + "…"
+
+
 def axis_labels(pieces: Sequence[str]) -> list[str]:
     """Pieces short enough for an axis, escaped."""
-    return [escaped(p if len(p) <= _LONGEST else p[: _LONGEST - 1] + "…") for p in pieces]
+    return [escaped(shortened(piece)) for piece in pieces]
 
 
-__all__ = ["axis_labels", "escaped"]
+__all__ = ["axis_labels", "escaped", "shortened"]
