@@ -15,6 +15,7 @@ from bertviz_lite.analysis.attention_files import (
     head_records,
     heads_csv,
     heads_json,
+    shown_table,
 )
 from bertviz_lite.analysis.candidates import Candidates, candidates, spelling
 from bertviz_lite.analysis.contrast import Contrast, contrast, log_odds
@@ -146,6 +147,7 @@ __all__ = [
     "score_lines",
     "scored_positions",
     "shown_map",
+    "shown_table",
     "slots",
     "spelling",
     "stages",

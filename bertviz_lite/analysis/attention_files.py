@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from bertviz_lite.analysis.heads import HeadStatistics
 from bertviz_lite.analysis.patterns import named_heads
+from bertviz_lite.analysis.shown_maps import MapChoice, shown_map
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.errors import InputError
+from bertviz_lite.tokenizer import Encoding
 
 MOST_WRITTEN_OUT = 5_000_000  # weights in a text file: about 150 MB of CSV
 
@@ -57,6 +59,37 @@ class AttentionTable:
                 f"Maps of shape {self.weights.shape} do not fit {named[0]} layers, {named[1]} heads, {named[2]} tokens "
                 f"and {named[3]} tokens looked at."
             )
+
+
+def shown_table(
+    weights: Floats,
+    encoding: Encoding,
+    choice: MapChoice,
+    *,
+    layers: Sequence[int | str],
+    heads: Sequence[int | str],
+    model: str,
+) -> AttentionTable:
+    """Maps as they are shown, with all that a reader of the file should know.
+
+    Args:
+        weights: (L, H, T, T).
+        layers, heads: as in `AttentionTable`.
+        model: its name.
+
+    Raises:
+        InputError, TextError: as in `shown_map`; also where names and maps do not fit.
+    """
+    shown = shown_map(weights, encoding, choice)
+    about = {"model": model, "text": encoding.text, "numbered": "layers and heads from 0", "unit": choice.unit}
+    if encoding.pair is not None:
+        about["pair"] = encoding.pair
+    if choice.without:
+        about["left_out"] = ", ".join(choice.without)
+    if choice.pairing is not None:
+        about["pairs"] = choice.pairing
+    about["rows"] = "rescaled to 1" if choice.renormalised else "as they are"
+    return AttentionTable(shown.weights, layers, heads, shown.rows.labels, shown.columns.labels, about)
 
 
 def attention_npz(table: AttentionTable) -> bytes:
@@ -166,4 +199,5 @@ __all__ = [
     "head_records",
     "heads_csv",
     "heads_json",
+    "shown_table",
 ]

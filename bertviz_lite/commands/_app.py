@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from bertviz_lite._version import __version__
+from bertviz_lite.commands.attention import attention
 from bertviz_lite.commands.compare import compare
 from bertviz_lite.commands.convert import convert
 from bertviz_lite.commands.fill import fill
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command()(fill)
 app.command()(score)
+app.command()(attention)
 app.command()(inspect)
 app.command()(convert)
 app.command()(compare)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
+
+from bertviz_lite.errors import InputError
 
 _PIPE_WIDTH = 200  # into a file or a pipe: wide enough that no name is cut
 
@@ -48,8 +52,32 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, n: shown.update(task, completed=done, total=n)
 
 
+def require_free(path: Path, *, overwrite: bool) -> None:
+    """Raise an InputError where a file cannot be written there, or another would be lost."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"{path} is a folder." if path.is_dir() else f"There is no folder {path.parent}.")
+    if path.exists() and not overwrite:
+        raise InputError(f"{path} is there already; nothing was written. Name another file, or add --overwrite.")
+
+
+def write(path: Path, content: bytes) -> None:
+    """Put a file there, whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        fresh.write_bytes(content)
+        fresh.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error}).") from error
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
 def _is_unicode() -> bool:
     return "utf" in (getattr(sys.stdout, "encoding", None) or "").lower()
 
 
-__all__ = ["bar", "console", "finite", "print_json", "progress"]
+__all__ = ["bar", "console", "finite", "print_json", "progress", "require_free", "write"]

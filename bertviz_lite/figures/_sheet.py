@@ -33,10 +33,10 @@ Side = Literal["left", "center", "right"]
 @contextmanager
 def plain() -> Iterator[None]:
     """Draw with matplotlib's own settings; characters that no font has become boxes, without a warning."""
-    with style.context({"svg.fonttype": "none", "svg.hashsalt": "bertviz_lite"}, after_reset=True):  # noqa: SIM117
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            yield
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "bertviz_lite"}
+    with style.context(settings, after_reset=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 class Sheet:
@@ -52,7 +52,7 @@ class Sheet:
         self._axes = self._figure.add_axes((0, 0, 1, 1))
         self._axes.set_axis_off()
         self._families = [*_families(frozenset("".join(texts))), "sans-serif"]
-        self._measure = RendererAgg(1, 1, _POINTS)
+        self._measure = RendererAgg(1, 1, _POINTS)  # type: ignore[no-untyped-call]
         self.height = 0.0
 
     def size(self, width: float, height: float) -> None:
@@ -64,7 +64,8 @@ class Sheet:
     def width_of(self, text: str, size: float) -> float:
         """Of a text in one line."""
         font = font_manager.FontProperties(family=self._families, size=size)
-        return self._measure.get_text_width_height_descent(text, font, ismath=False)[0]
+        size_of = self._measure.get_text_width_height_descent
+        return float(size_of(text, font, ismath=False)[0])  # type: ignore[no-untyped-call]
 
     def text(
         self, x: float, y: float, text: str, size: float, *, colour: str = "", across: Side = "left", turn: float = 0

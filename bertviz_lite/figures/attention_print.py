@@ -62,10 +62,8 @@ def one_map(shown: ShownMap, says: str) -> Sheet:
     _heat(sheet, shown.weights / most, shown.weights, at)
     _column_names(sheet, labels[rows:], 0, at.top - 4, at.column, at.font)
     faintest = _lines(sheet, shown.weights / most, at)
-    row_names = (labels[:rows], at.labels_right, "right")
-    column_names = (labels[rows:], at.lines_right + 4, "left")
-    for names, x, side in (row_names, column_names):
-        _row_names(sheet, names, x, at.top, at.row, at.font, side)
+    _row_names(sheet, labels[:rows], at.labels_right, at.top, at.row, at.font, "right")
+    _row_names(sheet, labels[rows:], at.lines_right + 4, at.top, at.row, at.font, "left")
     sheet.text((at.lines_left + at.lines_right) / 2, at.top - 7, "looks at", 7, colour=_QUIET, across="center")
     if faintest > 0:
         told = f"lines: weights above {most * faintest:.1g}"
@@ -182,7 +180,8 @@ def _require_some(shown: ShownMap) -> None:
 def _pixels(weights: Floats) -> Colours:
     """(R, C) on its own scale -> (P, Q, 3); too large to see, it is pooled by the largest weight."""
     small = pooled(weights)
-    return _TABLE[np.rint(small / max(float(small.max()), 1e-6) * 255).astype(np.uint8)]
+    coloured: Colours = _TABLE[np.rint(small / max(float(small.max()), 1e-6) * 255).astype(np.uint8)]
+    return coloured
 
 
 def _heat(sheet: Sheet, shares: Floats, weights: Floats, at: _Places) -> None:
