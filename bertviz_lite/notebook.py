@@ -31,6 +31,12 @@ MOST_BYTES = 6_000_000  # of maps in a file; beyond, only the head that is open 
 
 _LINK = "file"
 
+# A frame as high as its document, whenever that changes; some notebooks run no handler.
+_GROW = (
+    "const page = this.contentDocument?.body; if (page) new ResizeObserver(() => "
+    "{ this.style.height = page.offsetHeight + 30 + 'px' }).observe(page)"
+)
+
 
 @dataclass(frozen=True)
 class AttentionView:
@@ -38,7 +44,7 @@ class AttentionView:
 
     Attributes:
         html: a whole document; it works from disk, with no network.
-        height: of the frame in a notebook, in pixels.
+        height: of the frame in a notebook that lets no frame grow with what it holds, in pixels.
     """
 
     html: str
@@ -46,9 +52,8 @@ class AttentionView:
 
     def _repr_html_(self) -> str:
         frame = html.escape(self.html)
-        return (
-            f'<iframe srcdoc="{frame}" style="width:100%;height:{self.height}px;border:0" title="attention"></iframe>'
-        )
+        style = f"width:100%;height:{self.height}px;border:0"
+        return f'<iframe srcdoc="{frame}" style="{style}" onload="{html.escape(_GROW)}" title="attention"></iframe>'
 
     def save(self, path: str | Path) -> None:
         """Write the document to a file."""

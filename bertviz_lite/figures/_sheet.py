@@ -25,6 +25,7 @@ _POINTS = 72  # to the inch
 _PNG_DPI = 300
 _MARGIN = 6.0  # points of white around all
 _FIRST_FONT = "DejaVu Sans"  # comes with matplotlib, so that a picture is the same on any machine
+_BOXES = "Last Resort"  # matplotlib's own, of boxes for all characters there are; it comes last by itself
 
 Kind = Literal["svg", "png"]
 Side = Literal["left", "center", "right"]
@@ -33,7 +34,7 @@ Side = Literal["left", "center", "right"]
 @contextmanager
 def plain() -> Iterator[None]:
     """Draw with matplotlib's own settings; characters that no font has become boxes, without a warning."""
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "bertviz_lite"}
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "bertviz_lite", "font.sans-serif": [_FIRST_FONT]}
     with style.context(settings, after_reset=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
@@ -125,7 +126,8 @@ def _families(letters: frozenset[str]) -> tuple[str, ...]:
     for font in font_manager.fontManager.ttflist:
         if not lacking:
             break
-        if font.style == "normal" and font.weight == 400 and (found := lacking & _known(font.fname)):
+        upright = font.style == "normal" and font.weight == 400 and not font.name.startswith(_BOXES)
+        if upright and (found := lacking & _known(font.fname)):
             families.append(font.name)
             lacking -= found
     return tuple(families)

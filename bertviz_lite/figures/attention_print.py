@@ -68,7 +68,7 @@ def one_map(shown: ShownMap, says: str) -> Sheet:
     if faintest > 0:
         told = f"lines: weights above {most * faintest:.1g}"
         sheet.text(at.lines_right, sheet.height - 22, told, 7, colour=_QUIET, across="right")
-    _legend(sheet, f"{most:.2f}", says)
+    _legend(sheet, f"{most:.2f}" if most >= 0.01 else f"{most:.1g}", says)
     return sheet
 
 
