@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -41,6 +42,18 @@ def test_shell_examples_run(line: str) -> None:
     result = subprocess.run([sys.executable, *words[1:]], cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout
+
+
+def test_attention_examples_write_what_they_say(tmp_path: Path) -> None:
+    for line in block("Attention for a paper").splitlines():
+        words = shlex.split(line)
+        assert words[:4] == ["python", "-m", "bertviz_lite", "attention"]
+        path = {**os.environ, "PYTHONPATH": str(ROOT)}
+        ran = subprocess.run(
+            [sys.executable, *words[1:]], cwd=tmp_path, env=path, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert (tmp_path / words[words.index("--out") + 1]).stat().st_size > 0
 
 
 def test_notebook_example_runs(monkeypatch: pytest.MonkeyPatch) -> None:
