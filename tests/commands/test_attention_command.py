@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import logging
 import os
 import re
 from pathlib import Path
@@ -14,9 +13,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-import torch
-import transformers
 from numpy.testing import assert_allclose
+from outside import Outside
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from shell_runs import run, write_checkpoint
@@ -30,27 +28,20 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Expected:
     """Tokens and (L, H, T, T) weights as transformers has them."""
 
-    def __init__(self, folder: Path) -> None:
-        transformers.logging.set_verbosity(logging.CRITICAL)
-        transformers.logging.disable_progress_bar()
-        self.tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-        self.model = transformers.BertModel.from_pretrained(
-            folder, dtype=torch.float32, attn_implementation="eager", add_pooling_layer=False
-        ).eval()
+    def __init__(self, outside: Outside) -> None:
+        self.outside = outside
 
     def weights(self, text: str, pair: str | None = None) -> np.ndarray:
-        with torch.no_grad():
-            found = self.model(**self.tokenizer(text, pair, return_tensors="pt"), output_attentions=True).attentions
-        return torch.cat(found).numpy()
+        return self.outside.attentions(*self.outside.ids(text, pair)).numpy()
 
     def tokens(self, text: str, pair: str | None = None) -> list[str]:
-        pieces: list[str] = self.tokenizer.convert_ids_to_tokens(self.tokenizer(text, pair)["input_ids"])
+        pieces: list[str] = self.outside.tokenizer.convert_ids_to_tokens(self.outside.ids(text, pair)[0])
         return pieces
 
 
-@pytest.fixture(scope="module")
-def expected(bundled_folder: Path) -> Expected:
-    return Expected(bundled_folder)
+@pytest.fixture
+def expected(outside: Outside) -> Expected:
+    return Expected(outside)
 
 
 def arrays(path: Path) -> dict[str, Any]:
