@@ -44,6 +44,13 @@ def token_bars(values: NDArray[np.float32], pieces: Sequence[str], what: str, *,
     return figure
 
 
+def document(figure: go.Figure, name: str) -> str:
+    """A chart as an HTML document that works offline; its camera saves it as SVG under this name."""
+    config = {"displaylogo": False, "toImageButtonOptions": {"format": "svg", "filename": name}}
+    whole: str = figure.to_html(config=config, include_plotlyjs=True)
+    return whole
+
+
 def token_axes(figure: palette.Figure, pieces: Sequence[str]) -> None:
     """Name both axes of a token × token picture; hovering names those too that have no room for a label."""
     n = len(pieces)
@@ -110,4 +117,4 @@ def head_grid(
     return figure
 
 
-__all__ = ["head_grid", "token_axes", "token_bars"]
+__all__ = ["document", "head_grid", "token_axes", "token_bars"]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lite.analysis import PATTERNS, LayerAttention, NamedHead, Overview, Units, token_units, word_units
+from bertviz_lite.analysis import PATTERNS, Kind, LayerAttention, NamedHead, Overview, Units, token_units, word_units
 from bertviz_lite.figures import palette, scripts
 from bertviz_lite.figures.pack import Array, pack
 from bertviz_lite.tokenizer import Encoding
@@ -53,7 +53,7 @@ class ViewState:
     layer: int | None = None
     head: int | None = None
     by: str = "pieces"
-    without: tuple[str, ...] = ()
+    without: tuple[Kind, ...] = ()
     pairs: str = "all"
     rescale: bool = False
     large: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -40,9 +41,10 @@ def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
         _whole(key="all_heads", data=small)
     with right:
         found, n_layers = answers.layer(checkpoint, encoding, layer), checkpoint.config.num_hidden_layers
-        data = view.head_data(encoding, found, head, n_layers=n_layers, state=shown_state(), link=_LINK)
+        chosen = shown_state(encoding)
+        data = view.head_data(encoding, found, head, n_layers=n_layers, state=chosen, link=_LINK)
         _draw(_part, "one_head", data)
-        attention_files.offer_head(checkpoint, encoding, layer, head)
+        attention_files.offer_head(checkpoint, encoding, layer, head, chosen)
 
 
 def one(
@@ -55,9 +57,12 @@ def one(
         labels: T names in place of the pieces; `weights` are then one map less another.
     """
     signed = labels is not None
-    data = view.map_data(encoding, weights, title, state=shown_state(), link=title, labels=labels, signed=signed)
+    chosen = shown_state(encoding)
+    if signed:
+        chosen = replace(chosen, rescale=False)  # the rows of a difference sum to 0
+    data = view.map_data(encoding, weights, title, state=chosen, link=title, labels=labels, signed=signed)
     _draw(_whole, "one_map", data)
-    attention_files.offer_map(checkpoint, encoding, weights, title, data)
+    attention_files.offer_map(checkpoint, encoding, weights, title, chosen, data)
 
 
 def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
@@ -71,12 +76,12 @@ def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
     return layer, head
 
 
-def shown_state() -> view.ViewState:
-    """What is chosen in the view."""
+def shown_state(encoding: Encoding) -> view.ViewState:
+    """What is chosen in the view, as far as it fits the text."""
     return view.ViewState(
         by=state.get("by"),
         without=state.get("hide"),
-        pairs=state.get("pairs"),
+        pairs="all" if encoding.pair is None else state.get("pairs"),
         rescale=state.get("rescale"),
         large=state.get("large"),
         readable=state.get("readable"),

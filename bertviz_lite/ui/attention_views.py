@@ -46,6 +46,7 @@ _CHANGES = {"mask": "The masks", "head": "Two heads", "text": "Two sentences", "
 def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
     """Every head's numbers as a chart and as a table; pressing one opens the head."""
     statistics = answers.survey(checkpoint, encoding).statistics
+    grid = None
     left, right = st.columns([2, 3], gap="large")
     with left:
         shows = state.get("shows")
@@ -60,7 +61,7 @@ def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
         st.caption("Means over the tokens that look. Press a square, or a row of the table, to open the head.")
     with right:
         _table(statistics)
-        attention_files.offer_numbers(statistics)
+        attention_files.offer_numbers(statistics, grid)
 
 
 def _table(statistics: HeadStatistics) -> None:
@@ -178,9 +179,10 @@ def _flow_to(encoding: Encoding) -> int:
 def _flow(checkpoint: Checkpoint, encoding: Encoding, at: int) -> None:
     """What could flow to one token."""
     flow = answers.flow(checkpoint, encoding, at)
-    charts.chart(figures.token_bars(flow, encoding.pieces, "flow", dark=charts.is_dark()), "flow_bars")
+    bars = figures.token_bars(flow, encoding.pieces, "flow", dark=charts.is_dark())
+    charts.chart(bars, "flow_bars")
     frame = pd.DataFrame({"token": range(len(encoding)), "piece": encoding.pieces, "flow": flow})
-    st.download_button("CSV", lambda: frame.to_csv(index=False), "flow.csv", "text/csv", on_click="ignore")
+    attention_files.offer_chart(frame, bars, "flow")
 
 
 def changes(checkpoint: Checkpoint, encoding: Encoding) -> None:

@@ -292,9 +292,10 @@ export class MapPainter {
     ctx.fillStyle = theme.quiet;
     ctx.textBaseline = "middle";
     ctx.textAlign = "right";
-    ctx.fillText(this.signed ? `−${this.most.toFixed(2)}` : "0", x + 30 * u, y + 5);
+    const most = this.most < 0.1 ? this.most.toPrecision(1) : this.most.toFixed(2);
+    ctx.fillText(this.signed ? `−${most}` : "0", x + 30 * u, y + 5);
     ctx.textAlign = "left";
-    ctx.fillText(this.signed ? `+${this.most.toFixed(2)}` : this.most.toFixed(2), x + 34 * u + width + 5, y + 5);
+    ctx.fillText(this.signed ? `+${most}` : most, x + 34 * u + width + 5, y + 5);
     const { weights } = this.shown;
     if (weights.length > 400 && !narrow) {
       ctx.textAlign = "center";
