@@ -36,7 +36,7 @@ def test_a_link_opens_a_head_and_what_was_chosen_in_it(open_page: Open, outside:
     header, arrays = view_data(at, "one_head")
     assert_allclose(arrays["weights"], outside.maps(FIRST)[3, 5], atol=1e-5)
     assert header["state"] == {
-        "layer": 3, "head": 5, "by": "words", "without": ["sep", "punctuation"], "pairs": "all", "rescale": True,  # there is one sentence
+        "layer": 3, "head": 5, "by": "words", "without": ["sep", "punctuation"], "pairs": "all", "rescale": True,
         "large": False, "readable": False, "pin": [3, None],
     }  # fmt: skip
 
