@@ -14,7 +14,6 @@ from bertviz_lite.analysis import (
     Survey,
     first_look,
     layer_attention,
-    named_heads,
     pair_mask,
     require_index,
     survey,
@@ -148,7 +147,7 @@ def attention_page(
             encoding, layers[at[0]], at[1], n_layers=config.num_hidden_layers, state=state, link=_LINK
         )
 
-    overview = view.overview_data(found.overview, named_heads(found.statistics), link=_LINK)
+    overview = view.overview_data(found, link=_LINK)
     text = encoding.text if encoding.pair is None else f"{encoding.text} / {encoding.pair}"
     title = f"{checkpoint.report.name}: {text if len(text) <= 120 else text[:119] + '…'}"
     return view.page(overview, [data(opened), *map(data, others)], title)

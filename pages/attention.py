@@ -14,7 +14,8 @@ MORE = (
     "are averaged, columns summed. What is left out is told for every row; rows are rescaled only if you ask. A head "
     "bears a pattern's name with the score that earned it: half its attention on the previous or next token, on [SEP] "
     "or [CLS]; 0.4 on the same token elsewhere; entropy above 0.9 of the largest for broad ones (Clark et al. 2019, "
-    "and two thresholds of our own). Many heads rest on [CLS] or [SEP] when they have nothing to say."
+    "and two thresholds of our own). Many heads rest on [SEP], or in the bundled model, which was never trained on "
+    "pairs, on [CLS], when they have nothing to say."
 )
 VIEWS = {
     "heads": attention_map.heads,

@@ -84,9 +84,11 @@ def leaders(values: Floats, n: int) -> list[tuple[int, int]]:
 
 def first_look(statistics: HeadStatistics) -> tuple[int, int]:
     """(layer, head) of the head worth a first look: the sharpest of those that look at other words than the ones
-    beside them, rather than at [CLS], [SEP] or themselves."""
-    elsewhere = 1 - (statistics.special_prob + statistics.previous_prob + statistics.next_prob + statistics.self_prob)
-    return leaders(elsewhere * (1 - statistics.evenness), 1)[0]
+    beside them, rather than at [CLS], [SEP], punctuation or themselves.
+    """
+    s = statistics
+    elsewhere = 1 - s.special_prob - s.punctuation_prob - s.previous_prob - s.next_prob - s.self_prob
+    return leaders(elsewhere * (1 - s.evenness), 1)[0]
 
 
 def _require_maps(weights: Floats, units: Units) -> None:

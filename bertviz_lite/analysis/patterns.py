@@ -33,7 +33,7 @@ PATTERNS = (
     Pattern("next token", "next_prob", 0.5, "mean attention on the token just after"),
     Pattern("same token elsewhere", "same_prob", 0.4, "mean attention on the same token at other places"),
     Pattern("separator", "sep_prob", 0.5, "mean attention on [SEP]"),
-    Pattern("opening", "cls_prob", 0.5, "mean attention on [CLS]"),
+    Pattern("[CLS]", "cls_prob", 0.5, "mean attention on [CLS]"),
     Pattern("broad", "evenness", 0.9, "mean entropy as a share of that of a head that looks at all tokens alike"),
 )
 

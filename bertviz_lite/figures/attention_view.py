@@ -15,7 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lite.analysis import PATTERNS, Kind, LayerAttention, NamedHead, Overview, Units, token_units, word_units
+from bertviz_lite.analysis import (
+    PATTERNS,
+    HeadStatistics,
+    Kind,
+    LayerAttention,
+    Survey,
+    Units,
+    leaders,
+    named_heads,
+    token_units,
+    word_units,
+)
 from bertviz_lite.figures import palette, scripts
 from bertviz_lite.figures.pack import Array, pack
 from bertviz_lite.tokenizer import Encoding
@@ -27,6 +38,10 @@ JS = scripts.joined("attention", (*_PARTS, "overview_view", "map_view", "main"))
 PART_JS = scripts.joined("attention", ("part",))  # for a map beside an overview, whose code it uses
 
 MOST_EXACT = 64  # tokens up to which weights travel as float32, above as float16 (to within 0.05 %)
+
+_FEW = 6  # tokens; half the attention on one of them is little to go by
+
+_Scored = tuple[int, int, float]
 
 _RAMPS = {
     name: {"attention": palette.stops("attention", dark), "signed": palette.signed(dark)}
@@ -61,36 +76,41 @@ class ViewState:
     pin: tuple[int | None, int | None] = (None, None)
 
 
-def overview_data(overview: Overview, named: Sequence[NamedHead], *, link: str) -> bytes:
+def overview_data(survey: Survey, *, link: str) -> bytes:
     """All heads small. It does not say which head is open: data that stay the same are not sent again.
 
     Args:
-        named: heads that bear a pattern's name, listed below the picture.
         link: the view of one map that opens what is pressed here.
     """
+    overview, statistics = survey.overview, survey.statistics
     n_cells = overview.levels.shape[-1]
-    tells = [
-        "Layers down, heads across, from 0; each map on its own scale. Press one to open it",
-        f"; {overview.n_tokens} tokens are pooled to {n_cells} cells a side (largest weight)"
-        if overview.is_pooled
-        else "",
-        ".",
-    ]
-    heads = {pattern: [one for one in named if one.pattern is pattern] for pattern in PATTERNS}
+    tells = ["Layers down, heads across, from 0; all tokens, each map on its own scale. Press one to open it."]
+    if overview.is_pooled:
+        tells.append(f"{overview.n_tokens} tokens are pooled to {n_cells} cells a side (largest weight).")
+    if overview.n_tokens < _FEW:
+        tells.append("Of so few tokens, heads get their names by chance.")
     header = {
         "part": "overview",
         "link": link,
         "shape": [*overview.levels.shape[:2], n_cells],
-        "note": "".join(tells),
-        "names": [
-            [pattern.name, [[one.layer, one.head, one.score] for one in found], pattern.says]
-            for pattern, found in heads.items()
-            if found
-        ],
-        "unnamed": "No head of this text matches a named pattern.",
+        "note": " ".join(tells),
+        "names": _names(statistics),
         "ramps": _RAMPS,
     }
     return pack(header, {"levels": overview.levels, "peaks": overview.peak_prob})
+
+
+def _names(statistics: HeadStatistics) -> list[tuple[str, list[_Scored], str, _Scored | None]]:
+    """Of each pattern: its name, the heads that bear it, what their score is, and the head that comes nearest."""
+    named = named_heads(statistics)
+    found = []
+    for pattern in PATTERNS:
+        scores = getattr(statistics, pattern.measure)
+        heads = [(one.layer, one.head, one.score) for one in named if one.pattern is pattern]
+        (layer, head), *_ = leaders(scores, 1)
+        nearest = None if np.isnan(scores).all() else (layer, head, float(scores[layer, head]))
+        found.append((pattern.name, heads, pattern.says, nearest))
+    return found
 
 
 def head_data(

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertviz_lite.analysis import HeadStatistics, first_look, named_heads
+from bertviz_lite.analysis import HeadStatistics, first_look
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import attention_view as view
@@ -37,7 +37,7 @@ def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     layer, head = opened(checkpoint, survey.statistics)
     left, right = st.columns([2, 3], gap="large")
     with left:
-        small = view.overview_data(survey.overview, named_heads(survey.statistics), link=_LINK)
+        small = view.overview_data(survey, link=_LINK)
         _whole(key="all_heads", data=small)
     with right:
         found, n_layers = answers.layer(checkpoint, encoding, layer), checkpoint.config.num_hidden_layers
@@ -66,8 +66,10 @@ def one(
 
 
 def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
-    """Layer and head on show: what was chosen, the last where too high; else the head that is worth a first look."""
-    first = first_look(statistics)
+    """Layer and head on show: what was chosen, the last where too high; else the head that is worth a first look at
+    the first text, which then stays open whatever is typed.
+    """
+    first = st.session_state.setdefault(f"first_head_{checkpoint.report.digest}", first_look(statistics))
     sizes = (checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads)
     layer, head = (
         first[i] if (asked := state.get(name)) == state.CHOSEN else min(asked, sizes[i] - 1)
@@ -78,6 +80,7 @@ def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
 
 def shown_state(encoding: Encoding) -> view.ViewState:
     """What is chosen in the view, as far as it fits the text."""
+    pin = state.get("pin")
     return view.ViewState(
         by=state.get("by"),
         without=state.get("hide"),
@@ -85,7 +88,7 @@ def shown_state(encoding: Encoding) -> view.ViewState:
         rescale=state.get("rescale"),
         large=state.get("large"),
         readable=state.get("readable"),
-        pin=state.get("pin"),
+        pin=(None, None) if any((at or 0) >= len(encoding) for at in pin) else pin,
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, head_records, named_heads
+from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, head_records, leaders, named_heads
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import InputError, TextError
@@ -58,13 +58,16 @@ def numbers(checkpoint: Checkpoint, encoding: Encoding) -> None:
             picked = attention_map.opened(checkpoint, statistics)
             grid = figures.head_grid(values, NUMBERS[shows], picked=picked, dark=charts.is_dark())
             charts.chart(grid, "grid", on_point=lambda x, y: _open((int(y), int(x))))
+            highest = [f"{layer}·{head} {values[layer, head]:.2f}" for layer, head in leaders(values, 3)]
+            st.markdown(f"Highest: **{highest[0]}**, then {', '.join(highest[1:])}." if len(highest) > 1 else "")
         st.caption("Means over the tokens that look. Press a square, or a row of the table, to open the head.")
     with right:
-        _table(statistics)
+        _table(statistics, shows)
         attention_files.offer_numbers(statistics, grid)
 
 
-def _table(statistics: HeadStatistics) -> None:
+def _table(statistics: HeadStatistics, shows: str) -> None:
+    """All numbers, the one on show first."""
     records = head_records(statistics)
     scores = {(named.layer, named.head, named.pattern.name): named.score for named in named_heads(statistics)}
     frame = pd.DataFrame(
@@ -75,7 +78,7 @@ def _table(statistics: HeadStatistics) -> None:
                 ", ".join(f"{name} {scores[record['layer'], record['head'], name]:.2f}" for name in record["patterns"])
                 for record in records
             ],
-            **{name: list(map(itemgetter(field), records)) for field, name in NUMBERS.items()},
+            **{NUMBERS[field]: list(map(itemgetter(field), records)) for field in (shows, *NUMBERS)},
         }
     )
     number = st.column_config.NumberColumn(format="%.2f")
@@ -199,19 +202,20 @@ def changes(checkpoint: Checkpoint, encoding: Encoding) -> None:
         else:
             first, second = {"mask": _masks, "text": _texts, "model": _models}[kind](first)
             other = head
-            _most_moved(first, second, head)
+            second_is = {"mask": "the masked sentence", "text": "the second sentence"}.get(kind)
+            _most_moved(first, second, head, second_is or plain(second.checkpoint.report.name))
     with right:
         change = answers.change(first, second, head, other)
         title = f"change of layer {head[0]} head {head[1]}"
         attention_map.one(second.checkpoint, second.encoding, change.difference, title, change.labels)
 
 
-def _most_moved(first: answers.Side, second: answers.Side, head: answers.Head) -> None:
+def _most_moved(first: answers.Side, second: answers.Side, head: answers.Head, second_is: str) -> None:
     """How much each head changes; pressing one shows its change."""
     grid = figures.head_grid(answers.moved(first, second), "moved", picked=head, dark=charts.is_dark())
     charts.chart(grid, "moved", on_point=lambda x, y: state.put(layer=int(y), head=int(x)))
     st.caption("The share of each head's attention that goes elsewhere, mean over tokens. Press one to see it.")
-    st.markdown(f"**Layer {head[0]}, head {head[1]}**: amber where the second looks more, blue where less.")
+    st.markdown(f"**Layer {head[0]}, head {head[1]}**: amber where {second_is} looks more, blue where less.")
 
 
 def _other_head(checkpoint: Checkpoint, head: answers.Head) -> answers.Head:

@@ -128,6 +128,9 @@ def _piece(encoding: Encoding, i: int, tip: str) -> chips.Piece:
     hidden = "" if word is None else encoding.word_text(word)
     masked = encoding.ids[i] == encoding.mask_id
     told = f"“{hidden}” is masked" if masked and not typed_mask else f"{piece} · id {encoding.ids[i]} · token {i}"
+    whole = not continues and (i + 1 == len(encoding) or encoding.word_ids[i + 1] != word)
+    if whole and not masked and hidden and piece.lower() != hidden.lower():
+        told = f"“{hidden}” is read as {told}"  # an unknown word, say
     return chips.Piece(
         text=piece.removeprefix("##") if continues else piece,
         tip="\n".join(filter(None, (told, tip))),
@@ -190,11 +193,11 @@ def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str, first: str
         old, new = tokenizer.encode(state.get(text)), tokenizer.encode(typed)
     else:
         old, new = (tokenizer.encode(state.get(first), second or None) for second in (state.get(text), typed))
-    state.put(**{text: typed, mask: carried_masks(old, new, state.get(mask))})
+    state.put(**{text: typed, mask: carried_masks(old, new, state.get(mask)), "pin": (None, None)})
 
 
 def _use_example(example: Example) -> None:
-    state.put(text=example.text, mask=example.masked, text_b="")
+    state.put(text=example.text, mask=example.masked, text_b="", pin=(None, None))
 
 
 __all__ = ["box", "carried_masks", "plain_box", "row"]

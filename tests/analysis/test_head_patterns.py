@@ -18,7 +18,7 @@ HEADS = {
     "next token": ONES[[*range(1, N), N - 1]],
     "same token elsewhere": ONES[[0, 3, 2, 1, 4, 5, 6]],
     "separator": ONES[[N - 1] * N],
-    "opening": ONES[[0] * N],
+    "[CLS]": ONES[[0] * N],
     "broad": np.full((N, N), 1 / N, np.float32),
 }
 
@@ -52,7 +52,7 @@ def test_best_score_first_and_a_head_may_bear_two_names() -> None:
     heads = named_heads(head_statistics(np.stack(previous)[None], token_units(ENCODING)))
     assert [(head.head, round(head.score, 3)) for head in heads] == [(1, 0.9), (0, 0.6)]
     both = named_heads(head_statistics(np.array([[[[1, 0], [1, 0]]]], np.float32), two_tokens))
-    assert {head.pattern.name for head in both} == {"previous token", "opening"}
+    assert {head.pattern.name for head in both} == {"previous token", "[CLS]"}
 
 
 def test_thresholds_and_measures_are_told() -> None:

@@ -60,11 +60,11 @@ def wait_for(page: Page, name: str, value: str | None) -> None:
 
 
 def cell(page: Page, row: int, column: int) -> tuple[float, float]:
-    """Where a cell of the heatmap is; from the picture that is saved, which the same code draws."""
-    left, top, width, height = cells(saved(page, "SVG"))[row * len(PIECES) + column][:4]
-    box = the_map(page).bounding_box()  # after saving, which may scroll the page
+    """Where a cell of the heatmap is."""
+    left, top, width, height = map(float, (the_map(page).get_attribute("data-cells") or "").split())
+    box = the_map(page).bounding_box()
     assert box is not None
-    return box["x"] + left + width / 2, box["y"] + top + height / 2
+    return box["x"] + left + (column + 0.5) * width, box["y"] + top + (row + 0.5) * height
 
 
 def saved(page: Page, kind: str) -> Path:
@@ -167,16 +167,12 @@ def test_filters_and_words_change_the_picture(server: Server, visit: Visit, maps
     labels = [text.text for text in root.iter(f"{SVG}text")]
     assert "cabinet" in labels
     assert "[CLS]" not in labels
-    box = the_map(page).bounding_box()
-    assert box is not None
-    rects = [rect for rect in root.iter(f"{SVG}rect") if rect.get("fill", "").startswith("rgb(")]
-    page.mouse.move(box["x"] + float(rects[0].get("x", 0)) + 3, box["y"] + float(rects[0].get("y", 0)) + 3)
-    page.locator(".attention .told", has_text="“the” (token 1)").wait_for()
-    expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 1]:.4f}")
+    page.mouse.move(*cell(page, 0, 0))
+    expect(told(page)).to_contain_text(f"“the” (token 1) looks at “the” (token 1) with weight {maps[3, 1, 1, 1]:.4f}")
     page.get_by_role("checkbox", name="rescale rows to 1").check()
-    page.mouse.move(box["x"] + float(rects[0].get("x", 0)) + 3, box["y"] + float(rects[0].get("y", 0)) + 4)
+    page.mouse.move(*cell(page, 0, 1))
     left = maps[3, 1, 1, 1:11].sum()
-    expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 1] / left:.4f}")
+    expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 2] / left:.4f}")
 
 
 def test_masking_from_the_map(server: Server, visit: Visit) -> None:
@@ -208,6 +204,29 @@ def test_pictures_and_pages_are_saved(server: Server, visit: Visit, tmp_path: Pa
     alone.keyboard.press("ArrowDown")
     expect(told(alone)).to_contain_text("Where “[CLS]” (token 0) looks")
     assert not failures
+
+
+@pytest.mark.parametrize("query", [{}, {"maps": "means"}, {"maps": "change", "mask": "1"}], ids=str)
+def test_numbers_are_taken_away_as_shown(server: Server, visit: Visit, query: dict[str, str]) -> None:
+    page = view(visit, server, hide="cls", **query)
+    for kind in ("CSV", "JSON", "NPZ"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=kind, exact=True).click()
+        taken = Path(download.value.path()).read_bytes()
+        if kind == "CSV":
+            lines = taken.decode().splitlines()
+            assert lines[0] == "layer,head,query,key,token,key_token,weight"
+            assert len(lines) == 1 + 12 * 12, "[CLS] is left out"
+
+
+def test_what_was_said_of_one_map_is_not_said_of_the_next(server: Server, visit: Visit) -> None:
+    page = view(visit, server, maps="change", mask="1")
+    page.get_by_role("radio", name="Means and rollout").or_(
+        page.get_by_role("button", name="Means and rollout")
+    ).first.click()
+    expect(page.get_by_text("How much of each token's start is left")).to_be_visible()
+    settle(page)
+    expect(told(page)).to_have_text("Hover a token to see where it looks, or who looks at it; press to keep it.")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])

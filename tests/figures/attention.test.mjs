@@ -172,9 +172,9 @@ test("what a choice does to a map is said beside it", () => {
   painter.show(MAP);
   assert.equal(painter.noted(), "");
   painter.choose({ without: ["cls"] }); // of the rows left, 0.4, 0 and 1 go there
-  assert.match(painter.noted(), /^\[CLS\] left out: on average 47 % of a row’s attention goes elsewhere, and rows sum to the rest\.$/);
+  assert.match(painter.noted(), /^\[CLS\] left out: on average 47 % of a row’s attention goes to what is not shown, and rows sum to the rest\.$/);
   painter.choose({ by: "words", without: [], pairs: "a_to_b", rescale: true }); // 0.6 and 0.95 stay
-  assert.match(painter.noted(), /^Words: .*summed\. One sentence’s tokens are shown: on average 7[78] % .*rescaled to sum to 1\.$/);
+  assert.match(painter.noted(), /^Words: .*summed\. A → B alone: on average 7[78] % .*rescaled to sum to 1\.$/);
 });
 
 test("everything left out is said, not drawn", () => {

@@ -17,7 +17,7 @@ from outside import Outside
 from unpacked import unpack
 
 import bertviz_lite
-from bertviz_lite.analysis import MapChoice, attention_maps, layer_attention, named_heads, shown_map, survey
+from bertviz_lite.analysis import MapChoice, attention_maps, layer_attention, shown_map, survey
 from bertviz_lite.figures import attention_view as view
 from bertviz_lite.figures import palette
 from bertviz_lite.tokenizer import Encoding
@@ -59,7 +59,7 @@ def test_a_long_text_travels_in_half_the_bytes(bundled: bertviz_lite.Checkpoint,
 def test_all_heads_travel_as_bytes(bundled: bertviz_lite.Checkpoint, outside: Outside) -> None:
     encoding = bundled.tokenizer.encode(*TEXTS)
     found = survey(bundled.model, encoding)
-    data = view.overview_data(found.overview, named_heads(found.statistics), link="x")
+    data = view.overview_data(found, link="x")
     header, arrays = unpack(data)
     maps = outside.maps(encoding)
     assert header["shape"] == list(maps.shape[:3])
@@ -67,7 +67,7 @@ def test_all_heads_travel_as_bytes(bundled: bertviz_lite.Checkpoint, outside: Ou
     assert_allclose(told, maps, atol=1 / 509)
     assert len(data) < maps.size + 20_000
     previous = np.diagonal(maps, -1, -2, -1).mean(-1)
-    names = {name: heads for name, heads, _ in header["names"]}
+    names = {name: heads for name, heads, _, _ in header["names"]}
     listed = {(layer, number): score for layer, number, score in names["previous token"]}
     assert listed == {
         (layer, number): pytest.approx(float(previous[layer, number]), abs=1e-5)
@@ -82,7 +82,7 @@ def test_opening_a_head_leaves_the_overview_as_it_is(bundled: bertviz_lite.Check
     made = []
     for _ in range(2):
         found = survey(bundled.model, encoding)
-        made.append(view.overview_data(found.overview, named_heads(found.statistics), link="x"))
+        made.append(view.overview_data(found, link="x"))
         head(bundled, encoding, 2, 2)
     assert made[0] == made[1]
 

@@ -6,6 +6,7 @@ import { theme } from "./colours.js";
 
 const MOST_PIXELS = 16_000; // a side; browsers draw nothing on larger canvases
 const PNG_SCALE = 3; // for print
+const MARGIN = 12, TITLE = 24;
 
 export class Figure {
   // painter: { layout(width, ctx) → { height, … }, draw(ctx, layout, theme) }; ramps: see colours.theme.
@@ -49,6 +50,7 @@ export class Figure {
     ctx.clearRect(0, 0, width, height);
     this.painter.draw(ctx, this.layout, theme(this.root, this.ramps));
     this.canvas.dataset.drawn = String(Number(this.canvas.dataset.drawn ?? 0) + 1); // tests and benchmarks wait for it
+    if (this.layout.heat) this.canvas.dataset.cells = [this.layout.heat.x, this.layout.heat.y, this.layout.w, this.layout.h].join(" ");
   }
 
   // Where a pointer is, in the picture's own units.
@@ -57,30 +59,48 @@ export class Figure {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
-  // For print: always on white, in the light colours.
-  #print() {
+  // Draws the picture for print: on white, in the light colours, with its title and a margin; returns its size.
+  #print(ctx, measure, title) {
     const light = { ...theme(this.root, { light: this.ramps.light, dark: this.ramps.light }), dark: false };
-    return { ...light, ink: "#1d2129", quiet: "#626b7a", page: "#ffffff", rule: "#d9dce3" };
+    const colours = { ...light, ink: "#1d2129", quiet: "#626b7a", page: "#ffffff", rule: "#d9dce3", font: `${light.font}, Arial, sans-serif` };
+    this.painter.printing = true;
+    try {
+      const layout = this.painter.layout(this.width, measure);
+      const size = [(layout.width ?? this.width) + 2 * MARGIN, layout.height + 2 * MARGIN + TITLE];
+      if (ctx) {
+        ctx.fillStyle = colours.ink;
+        ctx.font = `600 14px ${colours.font}`;
+        ctx.textAlign = "left";
+        ctx.textBaseline = "top";
+        ctx.fillText(title, MARGIN, MARGIN);
+        ctx.save();
+        ctx.translate(MARGIN, MARGIN + TITLE);
+        this.painter.draw(ctx, layout, colours);
+        ctx.restore();
+      }
+      return size;
+    } finally {
+      this.painter.printing = false;
+    }
   }
 
   svg(title) {
-    const ctx = new SvgContext(this.root.ownerDocument.createElement("canvas").getContext("2d"));
-    const layout = this.painter.layout(this.width, ctx.measure);
-    this.painter.draw(ctx, layout, this.#print());
-    return ctx.file(layout.width ?? this.width, layout.height, title, "#ffffff");
+    const measure = this.root.ownerDocument.createElement("canvas").getContext("2d");
+    const ctx = new SvgContext(measure);
+    const size = this.#print(ctx, measure, title);
+    return ctx.file(...size, title, "#ffffff");
   }
 
-  png() {
+  png(title) {
     const canvas = this.root.ownerDocument.createElement("canvas");
     const ctx = canvas.getContext("2d");
-    const layout = this.painter.layout(this.width, ctx);
-    const { width = this.width, height } = layout;
+    const [width, height] = this.#print(null, ctx, title);
     const scale = Math.min(PNG_SCALE, MOST_PIXELS / width, MOST_PIXELS / height);
     [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
     ctx.setTransform(scale, 0, 0, scale, 0, 0);
     ctx.fillStyle = "#ffffff";
     ctx.fillRect(0, 0, width, height);
-    this.painter.draw(ctx, layout, this.#print());
+    this.#print(ctx, ctx, title);
     return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
   }
 
@@ -94,7 +114,7 @@ export class Figure {
     return [
       element(document, "span", {}, "save as"),
       button("SVG", () => new Blob([this.svg(title())], { type: "image/svg+xml" })),
-      button("PNG", () => this.png()),
+      button("PNG", () => this.png(title())),
     ];
   }
 }

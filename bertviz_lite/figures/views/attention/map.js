@@ -4,7 +4,7 @@ import { css, level, textOn } from "./colours.js";
 import { placeOf, shape } from "./shape.js";
 
 const FAINTEST = 0.02; // of the map's largest: weaker ones are not drawn as lines, and the view says so
-const MOST_LINES = 4000;
+const MOST_LINES = 1500;
 export const KIND_NAMES = [["cls", "[CLS]"], ["sep", "[SEP]"], ["punctuation", "punctuation"]];
 const NARROW = 620; // a phone: lines above the heatmap
 
@@ -13,6 +13,7 @@ export class MapPainter {
   choice = { by: "pieces", without: [], pairs: "all", rescale: false, large: false, readable: false };
   pinned = { row: null, column: null }; // tokens
   hovered = { row: -1, column: -1 }; // places
+  printing = false; // rows are then named on the left of the heatmap too
   #cells = null; // the heatmap, one pixel a cell
 
   ready() { return this.map !== null; }
@@ -57,22 +58,23 @@ export class MapPainter {
     const fit = Math.min(Math.max(room / rows, 1), 30 * u);
     const h = this.choice.readable ? Math.max(fit, 17 * u) : fit;
     const font = Math.min(Math.max(h * 0.72, 9.5 * u), 14.5 * u);
-    ctx.font = `${font}px sans-serif`;
+    ctx.font = `700 ${font}px sans-serif`;
     let longest = 0;
     for (const side of ["rows", "columns"]) this.shown[side].forEach((_, i) => (longest = Math.max(longest, ctx.measureText(this.label(side, i)).width)));
-    const labelWidth = Math.min(longest + 10, 104 * u, width * 0.3);
+    const labelWidth = Math.min(longest + 14, 112 * u, width * 0.3);
     const numberWidth = 40 * u;
     const narrow = width < NARROW;
     const top = Math.min(longest, 92 * u) * 0.87 + 16;
-    const heatLeft = narrow ? labelWidth + 4 : 0;
-    const heatRoom = narrow ? width - heatLeft - 22 : Math.max((width - 2 * labelWidth - numberWidth) * 0.6 - 24, 60);
+    const named = narrow || this.printing;
+    const heatLeft = named ? labelWidth + 4 : 0;
+    const heatRoom = narrow ? width - heatLeft - 22 : Math.max((width - heatLeft - 2 * labelWidth - numberWidth) * 0.6 - 24, 60);
     const w = Math.min(heatRoom / columns, h * 1.7);
     const rowsHeight = rows * h, columnsHeight = columns * h;
     const linesLeft = narrow ? 0 : heatLeft + w * columns + 16;
     const linesWidth = Math.min(width - linesLeft - 2 * labelWidth - numberWidth, 420 * u);
     const heatTop = narrow ? 26 + Math.max(rowsHeight, columnsHeight) + 24 + top : top;
     return {
-      u, h, w, font, labelWidth, numberWidth, narrow, top,
+      u, h, w, font, labelWidth, numberWidth, narrow, named, top,
       heat: { x: heatLeft, y: heatTop, width: w * columns, height: rowsHeight },
       lines: { x: linesLeft + labelWidth, y: narrow ? 26 : top, width: linesWidth },
       left: { x: linesLeft, width: labelWidth },
@@ -99,7 +101,7 @@ export class MapPainter {
 
   #colour(value) { return css(this.table, level(value, this.most, this.signed)); }
 
-  #heat(ctx, { heat, h, w, font, u, narrow, labelWidth }, theme, focus) {
+  #heat(ctx, { heat, h, w, font, u, named, labelWidth }, theme, focus) {
     const few = this.nRows * this.nColumns <= 4096;
     const gap = Math.min(w, h) >= 7 ? 1 : 0;
     if (few) {
@@ -111,10 +113,10 @@ export class MapPainter {
       ctx.imageSmoothingEnabled = w < 1 || h < 1;
       ctx.drawImage(this.#pixels(theme), heat.x, heat.y, heat.width, heat.height);
     }
-    if (w >= 25 * u && h >= 15 * u) this.#values(ctx, heat, w, h, u, theme);
+    if (w >= 22 && h >= 14) this.#values(ctx, heat, w, h, u, theme);
     if (focus.row >= 0 || focus.column >= 0) this.#dim(ctx, heat, h, w, theme, focus);
     this.#columnLabels(ctx, heat, w, font, theme, focus);
-    if (narrow) this.#labels(ctx, "rows", heat.x - 6, heat.y, h, font, labelWidth, "right", theme, focus.row);
+    if (named) this.#labels(ctx, "rows", heat.x - 6, heat.y, h, font, labelWidth, "right", theme, focus.row);
   }
 
   #pixels(theme) {
@@ -133,7 +135,7 @@ export class MapPainter {
   }
 
   #values(ctx, heat, w, h, u, theme) {
-    ctx.font = `${Math.min(11.5 * u, h * 0.55)}px ${theme.font}`;
+    ctx.font = `${Math.min(11.5 * u, h * 0.6, w * 0.43)}px ${theme.font}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     for (let row = 0; row < this.nRows; row++) for (let column = 0; column < this.nColumns; column++) {
@@ -163,8 +165,8 @@ export class MapPainter {
   }
 
   #columnLabels(ctx, heat, w, font, theme, focus) {
-    const size = Math.min(font, Math.max(w * 0.95, 9.5));
-    const every = Math.max(Math.ceil((size * 1.02) / w), 1);
+    const size = Math.min(font, Math.max(w * 0.8, 9.5));
+    const every = Math.max(Math.ceil((size * 1.1) / (w * Math.sin(Math.PI / 3))), 1); // leaning lines are closer
     for (let column = 0; column < this.nColumns; column++) {
       const focused = column === focus.column;
       const near = focus.column >= 0 && Math.abs(column - focus.column) < every;
@@ -326,16 +328,18 @@ export class MapPainter {
     const merged = by === "words" && this.map.words.labels.length < this.map.tokens.labels.length
       ? "Words: of the pieces of a word, rows are averaged and columns summed. " : "";
     const left = this.signed || !this.nRows ? 0 : this.shown.gone.reduce((sum, gone) => sum + gone, 0) / this.nRows;
-    if (left < 0.0005) return merged;
-    const what = without.length ? `${KIND_NAMES.filter(([kind]) => without.includes(kind)).map(([, name]) => name).join(", ")} left out` : "One sentence’s tokens are shown";
-    return `${merged}${what}: on average ${percent(left)} of a row’s attention goes elsewhere${rescale ? "; the rest is rescaled to sum to 1" : ", and rows sum to the rest"}.`;
+    if (left < 0.0005 || (this.choice.pairs === "all" && !without.length)) return merged;
+    const { pairs } = this.choice;
+    const kinds = KIND_NAMES.filter(([kind]) => without.includes(kind)).map(([, name]) => name).join(", ");
+    const shown = [pairs === "all" ? "" : `${pairs.toUpperCase().replace("_TO_", " → ")} alone`, kinds && `${kinds} left out`].filter(Boolean).join(", ");
+    return `${merged}${shown}: on average ${percent(left)} of a row’s attention goes to what is not shown${rescale ? "; the rest is rescaled to sum to 1" : ", and rows sum to the rest"}.`;
   }
 
   // A sentence on what is in focus, and the numbers behind it.
   told() {
     const { row, column } = this.focus;
     const digits = this.map.approximate ? 2 : 4;
-    const name = (side, place) => `“${this.label(side, place)}” (${this.choice.by === "words" ? "unit" : "token"} ${this.shown[side][place]})`;
+    const name = (side, place) => `“${this.label(side, place)}” (${this.choice.by === "words" ? "word" : "token"} ${this.shown[side][place]})`;
     if (row >= 0 && column >= 0) {
       return this.signed
         ? `${name("rows", row)} → ${name("columns", column)}: ${signedText(this.weight(row, column), digits)}`

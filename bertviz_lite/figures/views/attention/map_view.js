@@ -31,7 +31,7 @@ export class MapView {
     }
     const late = this.unheard.length > 0 && (pack.state.layer !== this.state.layer || pack.state.head !== this.state.head);
     if (late && pack.text === this.pack.text) return; // another head was opened since: its numbers are on their way
-    const masked = this.pack && this.pack.text !== pack.text && String(this.opened) === String(this.drawnHead) && this.painter.map.n === pack.tokens.labels.length;
+    const masked = this.pack && this.pack.text !== pack.text && this.pack.title === pack.title && String(this.opened) === String(this.drawnHead) && this.painter.map.n === pack.tokens.labels.length;
     const before = masked ? this.painter.map.weights : null;
     this.pack = pack;
     this.#show(mapOf(pack), before);
@@ -77,8 +77,8 @@ export class MapView {
       if (this.painter.map !== null && this.tweening !== map) return;
       const t = Math.min((performance.now() - start) / TWEEN_MS, 1);
       this.painter.show(t === 1 ? map : { ...map, weights: map.weights.map((weight, i) => before[i] + (weight - before[i]) * t) });
-      this.figure.paint();
       if (t < 1) requestAnimationFrame(step);
+      this.#redraw(t === 1);
     };
     this.tweening = map;
     step();
@@ -96,11 +96,12 @@ export class MapView {
     this.panelTitle = element(document, "div", { class: "panel-title" });
     this.scroll = element(document, "div", { class: "scroll" }, this.figure.root);
     const title = () => this.pack.title;
+    const pairTitle = () => `${this.pack.title}: from “${this.painter.map.tokens.labels[this.state.pin[0]]}” to “${this.painter.map.tokens.labels[this.state.pin[1]]}”`;
     this.root.replaceChildren(this.bar, caution(document), this.told, this.scroll,
       element(document, "div", { class: "foot" }, element(document, "span", { class: "saves" }, ...this.figure.saving(() => this.#file("attention"), title))),
       this.panel);
     this.panel.append(this.panelTitle, this.workedFigure.root,
-      element(document, "div", { class: "foot" }, element(document, "span", {}, "Hover a dimension to read it."), element(document, "span", { class: "saves" }, ...this.workedFigure.saving(() => this.#file("query_key"), title))));
+      element(document, "div", { class: "foot" }, element(document, "span", {}, "Hover a dimension to read it."), element(document, "span", { class: "saves" }, ...this.workedFigure.saving(() => this.#file("query_key"), pairTitle))));
     const { canvas } = this.figure;
     canvas.addEventListener("pointermove", (event) => this.#hover(this.painter.hit(this.figure.at(event), this.figure.layout)));
     canvas.addEventListener("pointerleave", () => this.#hover({ row: -1, column: -1 }));
@@ -164,6 +165,7 @@ export class MapView {
     this.painter.pinned = { row: this.state.pin[0], column: this.state.pin[1] };
     this.#redraw();
     this.#tell();
+    if (!this.workedFigure.root.hidden) this.panel.scrollIntoView({ block: "nearest", behavior: "smooth" });
   }
 
   #key(event) {

@@ -7,6 +7,7 @@ export class OverviewPainter {
   picked = null; // [layer, head] on show
   cursor = null; // [layer, head] below the pointer or the keyboard's mark
   large = false;
+  printing = false;
   #small = null;
 
   ready() { return this.maps !== null; }
@@ -21,7 +22,7 @@ export class OverviewPainter {
     const u = this.large ? 1.4 : 1;
     const left = 24 * u, top = 22 * u;
     const pitch = Math.max(Math.min((width - left) / nHeads, 74 * u, 4 + 560 / nLayers), 6);
-    return { u, left, top, pitch, cell: pitch - (pitch > 16 ? 4 : 2), width, height: top + pitch * nLayers };
+    return { u, left, top, pitch, cell: pitch - (pitch > 16 ? 4 : 2), width, height: top + pitch * nLayers + (this.printing ? 18 : 0) };
   }
 
   draw(ctx, layout, theme) {
@@ -45,6 +46,11 @@ export class OverviewPainter {
       ctx.lineWidth = width;
       ctx.strokeRect(left + at[1] * pitch - 1.5, top + at[0] * pitch - 1.5, cell + 3, cell + 3);
     };
+    if (this.printing) {
+      ctx.textAlign = "left";
+      ctx.fillText("layers go down, heads across, both from 0; rows look at columns; each map has its own scale", left, top + pitch * nLayers + 8);
+      return;
+    }
     if (this.picked) frame(this.picked, theme.ink, 2.5);
     if (this.cursor) frame(this.cursor, css(theme.attention, 205), 2);
   }

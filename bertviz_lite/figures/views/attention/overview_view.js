@@ -5,6 +5,7 @@ import { OverviewPainter } from "./overview.js";
 import { theme } from "./colours.js";
 
 const CARD = 210; // pixels a side of the enlarged map
+const SHOWN = 3; // heads of a pattern, until more are asked for
 
 export class OverviewView {
   constructor(root, shared) {
@@ -98,12 +99,14 @@ export class OverviewView {
     this.figure.canvas.setAttribute("aria-label", `layer ${at[0]}, head ${at[1]} ${names.join(", ")}. Enter opens it.`);
   }
 
-  // A row a pattern, its best heads as buttons.
+  // A row a pattern, its best heads as buttons; of a pattern that no head matches, the head that comes nearest.
   #names(document) {
-    this.named.replaceChildren(...this.pack.names.map(([name, heads, says]) => element(document, "div", { title: says },
-      element(document, "span", { class: "pattern" }, name),
-      ...heads.slice(0, 3).map(([layer, head, score]) => element(document, "button", { type: "button", onclick: () => this.open([layer, head]), title: `layer ${layer}, head ${head}: ${says} ${score.toFixed(3)}` }, `${layer}·${head}`, element(document, "small", {}, ` ${score.toFixed(2)}`))),
-      heads.length > 3 ? element(document, "small", {}, `and ${heads.length - 3} more`) : null)));
-    if (!this.pack.names.length) this.named.textContent = this.pack.unnamed;
+    const button = ([layer, head, score], says) => element(document, "button", { type: "button", onclick: () => this.open([layer, head]), title: `layer ${layer}, head ${head}: ${says} ${score.toFixed(3)}` }, `${layer}·${head}`, element(document, "small", {}, ` ${score.toFixed(2)}`));
+    this.named.replaceChildren(...this.pack.names.map(([name, heads, says, nearest]) => {
+      const row = element(document, "div", { title: says }, element(document, "span", { class: "pattern" }, name), ...heads.slice(0, SHOWN).map((one) => button(one, says)));
+      if (!heads.length) row.append(element(document, "small", {}, nearest ? "none; highest" : "none: no token stands there twice"), ...(nearest ? [button(nearest, says)] : []));
+      if (heads.length > SHOWN) row.append(element(document, "button", { type: "button", class: "more", onclick: ({ target }) => target.replaceWith(...heads.slice(SHOWN).map((one) => button(one, says))) }, `${heads.length - SHOWN} more`));
+      return row;
+    }));
   }
 }
