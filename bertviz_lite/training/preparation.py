@@ -52,7 +52,7 @@ def prepare(recipe: Recipe, folder: Path, store: Path, tell: Callable[[str], Non
     torch.manual_seed(recipe.seed)
     model, tokenizer, has_head = _continued(recipe) if recipe.init else _fresh(recipe, sources, tell)
     tokens = open_store(store, sources, tokenizer, tell)
-    if not has_head:
+    if not (has_head or recipe.flat_start):
         _start_bias(model, tokens, recipe)
     replace_with(start, lambda fresh: write_folder(model, tokenizer, fresh))
     return Prepared(model, tokenizer, tokens)

@@ -30,6 +30,8 @@ class Recipe:
         init: checkpoint to continue from, with its vocabulary; None trains from scratch.
         network: values of a config.json for training from scratch; `vocab_size` is the most pieces to learn.
         lower_case: whether a learnt vocabulary ignores capitals.
+        flat_start: whether a fresh model begins with all pieces about equally likely, to watch how frequencies are
+            learnt; by default its output bias starts at the log frequencies, which saves that stretch.
         minutes, tokens: the budget, one of the two; minutes count while training runs.
         batch_tokens: places of a batch, padding included.
         accumulate: batches whose gradients are added up for one step.
@@ -58,6 +60,7 @@ class Recipe:
     init: str | None = None
     network: Mapping[str, Any] = field(default_factory=dict)
     lower_case: bool = True
+    flat_start: bool = False
     minutes: float | None = None
     tokens: int | None = None
     batch_tokens: int = 6144

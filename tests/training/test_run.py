@@ -92,6 +92,14 @@ def test_the_output_bias_starts_at_the_log_frequencies_of_the_training_text(fini
     torch.testing.assert_close(start.model.cls.predictions.bias.detach(), expected)
 
 
+def test_a_flat_start_knows_no_frequencies(corpus: Path, tmp_path: Path) -> None:
+    pretrain(recipe(corpus, tokens=300, flat_start=True, checkpoint_steps=(0,)), tmp_path / "flat")
+    start = bertviz_lite.load(tmp_path / "flat" / "checkpoints" / "step-000000")
+    assert not start.model.cls.predictions.bias.any()
+    first = next(row for row in curve(tmp_path / "flat") if "held_out" in row)["held_out"]
+    assert first["meadow"]["loss_nats"] == pytest.approx(math.log(len(start.tokenizer)), abs=0.2)  # a blind guess
+
+
 def test_the_trained_model_opens_in_transformers(finished: Path) -> None:
     ours = bertviz_lite.load(finished)
     theirs = transformers.BertForMaskedLM.from_pretrained(finished).eval()
