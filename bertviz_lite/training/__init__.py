@@ -3,6 +3,7 @@
 Nothing in this room draws or knows a page; a page starts a run and reads what it logs.
 """
 
+from bertviz_lite.training.curve import Curve, mean_nats, read_curve
 from bertviz_lite.training.journal import STOP, Progress, read_log, read_status
 from bertviz_lite.training.loop import Hooks, pretrain, read_recipe, resume
 from bertviz_lite.training.masking import (
@@ -33,6 +34,7 @@ __all__ = [
     "RUN",
     "SCHEDULES",
     "STOP",
+    "Curve",
     "Hooks",
     "MaskedBatch",
     "MaskingRule",
@@ -40,7 +42,9 @@ __all__ = [
     "Recipe",
     "learning_rate",
     "mask",
+    "mean_nats",
     "pretrain",
+    "read_curve",
     "read_log",
     "read_network",
     "read_recipe",
