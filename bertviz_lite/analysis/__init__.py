@@ -25,6 +25,7 @@ from bertviz_lite.analysis.filling import STRATEGIES, Filling, Strategy, fill
 from bertviz_lite.analysis.filters import Case, continuing_ids, wrong_case_ids
 from bertviz_lite.analysis.flow import LONGEST_FLOW, attention_flow
 from bertviz_lite.analysis.heads import HeadStatistics, first_look, head_statistics, leaders
+from bertviz_lite.analysis.learning import TOKEN_CLASSES, TokenClass, loss_by_class, probe_margins, token_class
 from bertviz_lite.analysis.map_changes import MapChange, map_change
 from bertviz_lite.analysis.overview import LARGEST_MAP, Overview, Pool, Survey, overview, pooled, survey
 from bertviz_lite.analysis.pairs import Aligned, PairScores, compare_pair
@@ -65,6 +66,7 @@ __all__ = [
     "PAIRINGS",
     "PATTERNS",
     "STRATEGIES",
+    "TOKEN_CLASSES",
     "Aligned",
     "AttentionMaps",
     "AttentionTable",
@@ -95,6 +97,7 @@ __all__ = [
     "Stages",
     "Strategy",
     "Survey",
+    "TokenClass",
     "TokenScores",
     "Totals",
     "TrainingExample",
@@ -125,6 +128,7 @@ __all__ = [
     "layer_maps",
     "leaders",
     "log_odds",
+    "loss_by_class",
     "loss_by_kind",
     "map_change",
     "mean_map",
@@ -134,6 +138,7 @@ __all__ = [
     "overview",
     "pair_mask",
     "pooled",
+    "probe_margins",
     "pseudo_loss",
     "query_key",
     "require_fits",
@@ -152,6 +157,7 @@ __all__ = [
     "spelling",
     "stages",
     "survey",
+    "token_class",
     "token_units",
     "top_k",
     "totals",

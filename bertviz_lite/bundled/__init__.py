@@ -1,5 +1,5 @@
-"""What ships with the package: the model (english-mini/), sentences to start from (examples.json, contrasts.json,
-minimal_pairs.json), and a small file of sentences."""
+"""What ships with the package: the model (english-mini/), a small model at ten moments of its training (moments/),
+sentences to start from (examples.json, contrasts.json, minimal_pairs.json), and a small file of sentences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,22 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["CONTRASTS", "EXAMPLES", "MINIMAL_PAIRS", "Contrasted", "Example", "MinimalPair", "sample_file"]
+from bertviz_lite.bundled.learning import Moment, Probe, moments, probes
+
+__all__ = [
+    "CONTRASTS",
+    "EXAMPLES",
+    "LEARNING_EXAMPLES",
+    "MINIMAL_PAIRS",
+    "Contrasted",
+    "Example",
+    "MinimalPair",
+    "Moment",
+    "Probe",
+    "moments",
+    "probes",
+    "sample_file",
+]
 
 
 @dataclass(frozen=True)
@@ -71,5 +86,7 @@ def _read(name: str) -> list[dict[str, Any]]:
 
 
 EXAMPLES = tuple(Example(e["label"], e["text"], tuple(e["masked"])) for e in _read("examples.json"))
+# But for the last, in words that the small vocabulary of the moments has whole.
+LEARNING_EXAMPLES = tuple(Example(e["label"], e["text"], tuple(e["masked"])) for e in _read("moments/examples.json"))
 CONTRASTS = tuple(Contrasted(**entry) for entry in _read("contrasts.json"))
 MINIMAL_PAIRS = tuple(MinimalPair(**entry) for entry in _read("minimal_pairs.json"))

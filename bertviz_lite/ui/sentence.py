@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
@@ -20,12 +20,19 @@ _LABEL = "Sentence: type, then press Ctrl+Enter or click elsewhere"
 _chips_view = st.components.v2.component("bertviz_lite_chips", html=chips.HTML, css=chips.CSS, js=chips.JS)
 
 
-def box(checkpoint: Checkpoint, *, may_be_longer: bool = False, pair: bool = False) -> Encoding:
+def box(
+    checkpoint: Checkpoint,
+    *,
+    may_be_longer: bool = False,
+    pair: bool = False,
+    examples: Sequence[Example] = EXAMPLES,
+) -> Encoding:
     """Draw the box and the examples; return the text as the model in use reads it, masked words hidden.
 
     Args:
         may_be_longer: the page itself cuts a text that is longer than the model reads.
         pair: beside it stands a box for a second sentence, which the model reads after the first where there is one.
+        examples: what stands on the buttons.
 
     Raises:
         TextError: the text is longer than the model reads.
@@ -40,7 +47,7 @@ def box(checkpoint: Checkpoint, *, may_be_longer: bool = False, pair: bool = Fal
         _area(_LABEL, "text", "mask")
     with st.container(horizontal=True, key="examples", gap="small", vertical_alignment="center"):
         st.markdown("Examples", width="content")
-        for example in EXAMPLES:
+        for example in examples:
             st.button(
                 example.label,
                 key=f"example_{example.label}",
@@ -52,6 +59,15 @@ def box(checkpoint: Checkpoint, *, may_be_longer: bool = False, pair: bool = Fal
     if not may_be_longer:
         require_fits(checkpoint.model, encoding)
     return encoding
+
+
+def begin_with(example: Example) -> None:
+    """Put a page's own example where the visitor has chosen no sentence yet; once a visit, before `box`."""
+    begun = st.session_state.get("begun", False)
+    st.session_state["begun"] = True
+    if not begun and "text" not in state.address():
+        _use_example(example)
+        state.write_address()
 
 
 def plain_box(checkpoint: Checkpoint, label: str, text: str, mask: str) -> Encoding:
@@ -200,4 +216,4 @@ def _use_example(example: Example) -> None:
     state.put(text=example.text, mask=example.masked, text_b="", pin=(None, None))
 
 
-__all__ = ["box", "carried_masks", "plain_box", "row"]
+__all__ = ["begin_with", "box", "carried_masks", "plain_box", "row"]

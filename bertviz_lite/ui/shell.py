@@ -27,6 +27,7 @@ PAGES = (
     PageLink("pages/token_loss.py", "Token loss"),
     PageLink("pages/attention.py", "Attention"),
     PageLink("pages/masking.py", "How it was trained"),
+    PageLink("pages/learning.py", "Watch it learn"),
     PageLink("pages/compare.py", "Compare"),
     PageLink("pages/decoder.py", "Why a decoder?"),
     PageLink("pages/checkpoint.py", "Checkpoint"),

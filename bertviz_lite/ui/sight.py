@@ -52,6 +52,11 @@ def slot(whole: Encoding) -> int:
     return min(asked, len(slots(whole)) - 1)
 
 
+def mask_number(whole: Encoding) -> int:
+    """Which of the masks the place in question begins with, counted from 0."""
+    return whole.mask_positions.index(slots(whole)[slot(whole)][0])
+
+
 def pick_slot(whole: Encoding, label: str) -> None:
     """Let the visitor choose among several masked places."""
     places = slots(whole)
@@ -80,4 +85,4 @@ def place_name(whole: Encoding, positions: tuple[int, ...]) -> str:
     return f"{typed}token {positions[0]}"
 
 
-__all__ = ["in_sight", "own_words", "pick_slot", "place_name", "slot", "tell_window"]
+__all__ = ["in_sight", "mask_number", "own_words", "pick_slot", "place_name", "slot", "tell_window"]

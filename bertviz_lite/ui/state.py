@@ -151,6 +151,7 @@ SETTINGS: Mapping[str, Setting] = {
     "layer2": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "head2": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "text2": Setting("", lambda value: value[:MOST_CHARACTERS]),
+    "moment": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "at": Setting(CHOSEN, _index_or_name(CHOSEN)),
     "piece": Setting("", lambda value: value[:100]),
     "sizes": Setting((20_000, 768, 6, 12, 3072), _five_sizes, _write_numbers),

@@ -21,6 +21,7 @@ PICTURES = {
     "attention": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3",
     "query_key": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3&pin=2.7",
     "training": "/masking",
+    "learning": "/learning?moment=5",
     "decoder": "/decoder",
     "compare": "/compare",
     "checkpoint": "/checkpoint?view=tensors",
