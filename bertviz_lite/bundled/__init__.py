@@ -1,5 +1,6 @@
 """What ships with the package: the model (english-mini/), a small model at ten moments of its training (moments/),
-sentences to start from (examples.json, contrasts.json, minimal_pairs.json), and a small file of sentences."""
+sentences to start from (examples.json, contrasts.json, minimal_pairs.json), a small file of sentences, and two texts to
+train on."""
 
 from __future__ import annotations
 
@@ -15,11 +16,13 @@ __all__ = [
     "EXAMPLES",
     "LEARNING_EXAMPLES",
     "MINIMAL_PAIRS",
+    "TRAINING_TEXTS",
     "Contrasted",
     "Example",
     "MinimalPair",
     "Moment",
     "Probe",
+    "TrainingText",
     "moments",
     "probes",
     "sample_file",
@@ -73,6 +76,48 @@ class Contrasted:
     first: str
     second: str
     words: str
+
+
+@dataclass(frozen=True)
+class TrainingText:
+    """A text to train a small model on: a paragraph a line, a blank line between documents.
+
+    Attributes:
+        file: where it lies, in this folder.
+        name: its title.
+        about: where it comes from, and its licence.
+        probes: sentences with a mask that a model which has learnt from it can answer.
+        sentence_share: how much of it is best read as single sentences, 0 to 1.
+    """
+
+    file: str
+    name: str
+    about: str
+    probes: tuple[str, ...]
+    sentence_share: float
+
+    def read(self) -> str:
+        """The text itself."""
+        return (files(__name__) / self.file).read_text(encoding="utf-8")
+
+
+TRAINING_TEXTS = {
+    "everyday": TrainingText(
+        "everyday.txt",
+        "Everyday sentences",
+        "Short prompts of the Common Voice project in common words, CC0 1.0.",
+        ("I want to [MASK] home.", "She opened the [MASK].", "What do you [MASK]?"),
+        0.9,
+    ),
+    "fables": TrainingText(
+        "fables.txt",
+        "Aesop’s Fables",
+        "Translated by V. S. Vernon Jones (1912), in the Standard Ebooks edition: public domain in the USA, the "
+        "edition under CC0 1.0.",
+        ("The lion said to the [MASK].", "Once upon a [MASK] there was a lion.", "A hungry [MASK] saw some grapes."),
+        0.4,
+    ),
+}
 
 
 def sample_file() -> bytes:

@@ -31,6 +31,7 @@ class Progress:
         share: of the budget that is used, 0 to 1.
         loss_nats: masked loss on the training text, a running mean; None before the first step.
         tokens_per_second: since this process began; None before the first step.
+        uniform_nats, unigram_nats: what guessing costs, blindly and by frequency alone; None until the text is read.
         held_out: by source, `loss_nats` and `accuracy` at the last evaluation.
         probes: at the last evaluation, a sentence each with the likeliest pieces at its masks.
         example: one sequence of the last batch shown, as `pieces`, `input_pieces` and `kinds`.
@@ -48,6 +49,8 @@ class Progress:
     lr: float = 0.0
     loss_nats: float | None = None
     tokens_per_second: float | None = None
+    uniform_nats: float | None = None
+    unigram_nats: float | None = None
     held_out: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     probes: tuple[Mapping[str, Any], ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)

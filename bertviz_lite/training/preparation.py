@@ -45,13 +45,17 @@ def prepare(recipe: Recipe, folder: Path, store: Path, tell: Callable[[str], Non
     if unknown := set(recipe.weights) - {source.name for source in sources}:
         known = ", ".join(source.name for source in sources)
         raise TrainingError(f"There is no source called {', '.join(sorted(unknown))} to weigh; there are {known}.")
+
+    def tokenised(by: Tokenizer) -> TokenStore:
+        return open_store(store, sources, by, tell, held_out_every=recipe.held_out_every)
+
     start = folder / START
     if start.is_dir():
         tokenizer = Tokenizer.from_folder(start)
-        return Prepared(BERTForMaskedLM.from_pretrained(start), tokenizer, open_store(store, sources, tokenizer, tell))
+        return Prepared(BERTForMaskedLM.from_pretrained(start), tokenizer, tokenised(tokenizer))
     torch.manual_seed(recipe.seed)
     model, tokenizer, has_head = _continued(recipe) if recipe.init else _fresh(recipe, sources, tell)
-    tokens = open_store(store, sources, tokenizer, tell)
+    tokens = tokenised(tokenizer)
     if not (has_head or recipe.flat_start):
         _start_bias(model, tokens, recipe)
     replace_with(start, lambda fresh: write_folder(model, tokenizer, fresh))

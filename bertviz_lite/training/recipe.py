@@ -15,10 +15,10 @@ from bertviz_lite.errors import ConfigError
 from bertviz_lite.training.batches import BatchRule
 from bertviz_lite.training.masking import MaskingRule
 from bertviz_lite.training.schedule import SCHEDULES
+from bertviz_lite.training.store import HELD_OUT_EVERY
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 _FRESH_LR, _CONTINUED_LR = 1e-3, 3e-4
-_TURNS = 20  # evaluations in a run, where no number of tokens is set
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,13 @@ class Recipe:
         seed: decides the first weights, the order of the text and the masks.
         precision: "auto" measures float32 and bfloat16 autocast on this machine and takes the quicker.
         log_steps: steps between two rows of the log.
-        evaluate_tokens: tokens between two evaluations; None for twenty in the run.
+        evaluate_tokens: tokens between two evaluations; None for `evaluations` in the run.
+        evaluations: how many, the one before the first step not counted; each costs the time of some steps.
         save_minutes: between two saved states, from which a run resumes.
         checkpoint_steps: steps after which a checkpoint is kept; 0 is before the first.
         half: whether checkpoints and the trained model are written in float16, half as large.
         probes: sentences with masks, predicted at every evaluation; none for some of the held-out text.
+        held_out_every: of so many blocks of text one is held out; a short text needs more held out to be judged by.
 
     Raises:
         ConfigError: a value is out of range; the message names it.
@@ -79,10 +81,12 @@ class Recipe:
     precision: str = "auto"
     log_steps: int = 10
     evaluate_tokens: int | None = None
+    evaluations: int = 20
     save_minutes: float = 5.0
     checkpoint_steps: tuple[int, ...] = ()
     half: bool = False
     probes: tuple[str, ...] = ()
+    held_out_every: int = HELD_OUT_EVERY
 
     def __post_init__(self) -> None:
         if (self.minutes is None) == (self.tokens is None):
@@ -90,6 +94,8 @@ class Recipe:
         self._check_ranges()
         if self.max_length < 8:
             raise ConfigError(f"max_length = {self.max_length}: 8 tokens at least.")
+        if self.held_out_every < 2:
+            raise ConfigError(f"held_out_every = {self.held_out_every}: 2 at least, or nothing is left to train on.")
         if self.batch_tokens < self.max_length:
             raise ConfigError(f"batch_tokens = {self.batch_tokens}: it must hold {self.max_length} tokens at least.")
         for name, known in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
@@ -97,7 +103,17 @@ class Recipe:
                 raise ConfigError(f"{name} = {getattr(self, name)!r}: choose from {', '.join(known)}.")
 
     def _check_ranges(self) -> None:
-        for name in ("minutes", "tokens", "batch_tokens", "accumulate", "lr", "clip", "log_steps", "evaluate_tokens"):
+        for name in (
+            "minutes",
+            "tokens",
+            "batch_tokens",
+            "accumulate",
+            "lr",
+            "clip",
+            "log_steps",
+            "evaluate_tokens",
+            "evaluations",
+        ):
             value = getattr(self, name)
             if value is not None and not (value > 0 and math.isfinite(value)):
                 raise ConfigError(f"{name} = {value}: it must be above 0.")
@@ -128,7 +144,11 @@ class Recipe:
 
     def turn(self, tokens: int, seconds: float) -> int:
         """How many evaluations are due by now, the one before the first step not counted."""
-        return tokens // self.evaluate_tokens if self.evaluate_tokens else int(_TURNS * self.share(tokens, seconds))
+        return (
+            tokens // self.evaluate_tokens
+            if self.evaluate_tokens
+            else int(self.evaluations * self.share(tokens, seconds))
+        )
 
     def to_json(self) -> str:
         """The recipe as a JSON text."""

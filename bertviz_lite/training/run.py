@@ -57,6 +57,7 @@ class Run:
         self.now = load_state(out / RUN, self.model, self.optimizer) if self._resumed else Counters()
         journal.rewind(self.now.step if self._resumed else -1)
         self._looked_at = -1
+        journal.tell(uniform_nats=prepared.store.uniform_nats, unigram_nats=prepared.store.unigram_nats)
         examples = read_examples(
             prepared.store.train, self.masker, recipe.batches, recipe.seed, self.now.epoch, self.now.batch
         )

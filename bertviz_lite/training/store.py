@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -25,7 +26,8 @@ from bertviz_lite.training.corpus import Source
 _FORMAT = 1
 _PARTS = ("train", "held_out")
 _CHUNK_BLOCKS = 2_000
-_HELD_OUT_EVERY, _FIRST_HELD_OUT = 100, 10  # early enough that a text of a few pages has one
+HELD_OUT_EVERY = 100
+_FIRST_HELD_OUT = 10  # early enough that a text of a few pages has one
 
 
 @dataclass(frozen=True)
@@ -65,22 +67,43 @@ class TokenStore:
     held_out: Part
     counts: NDArray[np.int64]
 
+    @property
+    def uniform_nats(self) -> float:
+        """Loss of guessing blindly, ln V."""
+        return math.log(self.counts.shape[1])
+
+    @property
+    def unigram_nats(self) -> float:
+        """Loss of knowing nothing but how frequent each piece is: the entropy of the training text's pieces."""
+        shares = self.counts.sum(0) / self.counts.sum()
+        shares = shares[shares > 0]
+        return float(-(shares * np.log(shares)).sum())
+
 
 def open_store(
-    root: Path, sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None] = lambda _: None
+    root: Path,
+    sources: Sequence[Source],
+    tokenizer: Tokenizer,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    held_out_every: int = HELD_OUT_EVERY,
 ) -> TokenStore:
     """The store of this corpus and tokenizer below `root`; built first where there is none.
 
     Args:
         progress: called with a sentence while the store is built.
+        held_out_every: of so many blocks one is held out.
 
     Raises:
         TrainingError: a file cannot be read, the store cannot be written, or the text holds no words.
     """
-    known = [[_FORMAT, tokenizer.to_files()["tokenizer.json"]], *([s.name, s.digest()] for s in sources)]
+    known = [
+        [_FORMAT, held_out_every, tokenizer.to_files()["tokenizer.json"]],
+        *([s.name, s.digest()] for s in sources),
+    ]
     folder = root / hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]
     if not (folder / "store.json").is_file():
-        replace_with(folder, lambda fresh: _build(fresh, sources, tokenizer, progress))
+        replace_with(folder, lambda fresh: _build(fresh, sources, tokenizer, progress, held_out_every))
     return _read(folder)
 
 
@@ -101,12 +124,14 @@ def _mapped(file: Path, dtype: str) -> NDArray[Any]:
     return np.memmap(file, dtype, "r") if file.stat().st_size else np.empty(0, dtype)
 
 
-def _build(folder: Path, sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None]) -> None:
+def _build(
+    folder: Path, sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None], held_out_every: int
+) -> None:
     folder.mkdir()
     dtype = np.dtype("uint16" if len(tokenizer) <= 2**16 else "uint32")
     with ExitStack() as files:
         writers = [files.enter_context(_PartWriter(folder, part, dtype)) for part in _PARTS]
-        counts = _write_parts(writers, sources, tokenizer, progress)
+        counts = _write_parts(writers, sources, tokenizer, progress, held_out_every)
     if not writers[0].n_tokens:
         raise TrainingError("The text holds no words to train on.")
     np.save(folder / "counts.npy", counts)
@@ -115,12 +140,16 @@ def _build(folder: Path, sources: Sequence[Source], tokenizer: Tokenizer, progre
 
 
 def _write_parts(
-    writers: Sequence[_PartWriter], sources: Sequence[Source], tokenizer: Tokenizer, progress: Callable[[str], None]
+    writers: Sequence[_PartWriter],
+    sources: Sequence[Source],
+    tokenizer: Tokenizer,
+    progress: Callable[[str], None],
+    held_out_every: int,
 ) -> NDArray[np.int64]:
     """Write the training text and the held-out text; returns the counts of the former, (sources, V)."""
     counts = np.zeros((len(sources), len(tokenizer)), np.int64)
     for row, source in enumerate(sources):
-        blocks = _flagged(source)
+        blocks = _flagged(source, held_out_every)
         while chunk := list(islice(blocks, _CHUNK_BLOCKS)):
             for writer, held_out in zip(writers, (False, True), strict=True):
                 ids = tokenizer.ids_of([sentence for block, held in chunk if held == held_out for sentence in block])
@@ -133,9 +162,10 @@ def _write_parts(
     return counts
 
 
-def _flagged(source: Source) -> Iterator[tuple[list[str], bool]]:
+def _flagged(source: Source, held_out_every: int) -> Iterator[tuple[list[str], bool]]:
+    first = min(_FIRST_HELD_OUT, held_out_every // 2)
     for i, block in enumerate(source.blocks()):
-        yield block, i % _HELD_OUT_EVERY == _FIRST_HELD_OUT
+        yield block, i % held_out_every == first
 
 
 class _PartWriter:
@@ -167,4 +197,4 @@ class _PartWriter:
         self._starts.close()
 
 
-__all__ = ["Part", "SourceRange", "TokenStore", "open_store"]
+__all__ = ["HELD_OUT_EVERY", "Part", "SourceRange", "TokenStore", "open_store"]

@@ -24,6 +24,11 @@ from bertviz_lite.ui import (
     shell,
     sight,
     state,
+    training_end,
+    training_job,
+    training_plan,
+    training_text,
+    training_view,
     upload,
     words_view,
 )
@@ -49,6 +54,11 @@ __all__ = [
     "shell",
     "sight",
     "state",
+    "training_end",
+    "training_job",
+    "training_plan",
+    "training_text",
+    "training_view",
     "upload",
     "words_view",
 ]

@@ -132,9 +132,8 @@ def save(checkpoint: Checkpoint) -> None:
         "A clean Hugging Face folder: `model.safetensors` in float32 without aliases, `config.json`, the tokenizer. "
         "transformers opens it, and so does this app."
     )
-    held = weakref.ref(checkpoint)  # Streamlit keeps what it may have to call, and must not keep a closed model so
     with st.container(horizontal=True):
-        st.download_button("Download the folder (zip)", partial(_zipped, held), f"{name}.zip", "application/zip")
+        zip_button(checkpoint)
         report = json.dumps(checkpoint.report.to_dict(), indent=2, ensure_ascii=False)
         st.download_button("Download the report (JSON)", report, f"{name}-report.json", "application/json")
     st.code(
@@ -148,6 +147,13 @@ import bertviz_lite
 checkpoint = bertviz_lite.load({f"{name}.zip"!r})""",
         language="python",
     )
+
+
+def zip_button(checkpoint: Checkpoint) -> None:
+    """The model as a zip of a clean folder, packed when it is pressed."""
+    held = weakref.ref(checkpoint)  # Streamlit keeps what it may have to call, and must not keep a closed model so
+    name = f"{file_name(checkpoint.report.name)}.zip"
+    st.download_button("Download the folder (zip)", partial(_zipped, held), name, "application/zip")
 
 
 def _zipped(held: weakref.ref[Checkpoint]) -> bytes:
@@ -260,4 +266,4 @@ def _neighbours(checkpoint: Checkpoint) -> None:
     )
 
 
-__all__ = ["by_layer", "change_table", "overview", "save", "tensors", "vocabulary"]
+__all__ = ["by_layer", "change_table", "overview", "save", "tensors", "vocabulary", "zip_button"]

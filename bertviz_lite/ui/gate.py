@@ -57,10 +57,15 @@ class Gate:
 @st.cache_resource(show_spinner=False)
 def gate() -> Gate:
     """The server's gate: as many passes as cores up to 2, the cores shared among them."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = n_cores()
     places = min(2, cores)
     torch.set_num_threads(max(1, cores // places))
     return Gate(places)
 
 
-__all__ = ["Gate", "gate"]
+def n_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+__all__ = ["Gate", "gate", "n_cores"]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import shelf, state, visit
+from bertviz_lite.ui import shelf, state, training_end, visit
 from bertviz_lite.ui.wording import plain
 
 
@@ -28,6 +28,7 @@ PAGES = (
     PageLink("pages/attention.py", "Attention"),
     PageLink("pages/masking.py", "How it was trained"),
     PageLink("pages/learning.py", "Watch it learn"),
+    PageLink("pages/training.py", "Train"),
     PageLink("pages/compare.py", "Compare"),
     PageLink("pages/decoder.py", "Why a decoder?"),
     PageLink("pages/checkpoint.py", "Checkpoint"),
@@ -46,6 +47,7 @@ _STYLE = """
 .st-key-examples { margin-top: -0.6rem; }
 .st-key-examples p, .st-key-pairs p { font-size: 0.9rem; }
 .st-key-examples button, .st-key-pairs button { padding: 0.05rem 0.6rem; min-height: 1.7rem; border-radius: 1rem; }
+.st-key-live [data-stale] { opacity: 1 !important; }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 @media (max-width: 640px) {
   .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }
@@ -70,6 +72,7 @@ def page(file: str, title: str, lead: str, more: str, *, needs_head: bool = True
     st.html(_STYLE)
     state.start(file)
     visit.watch(shelf.opened())
+    training_end.put_back()
     _top()
     st.header(title, help=more, anchor=False)
     st.markdown(lead)

@@ -14,13 +14,15 @@ import streamlit as st
 
 from bertviz_lite.analysis import HeadStatistics
 from bertviz_lite.analysis.units import KINDS
-from bertviz_lite.bundled import CONTRASTS, EXAMPLES, MINIMAL_PAIRS
+from bertviz_lite.bundled import CONTRASTS, EXAMPLES, MINIMAL_PAIRS, TRAINING_TEXTS
 
 MOST_CHARACTERS = 10_000
 CHOSEN = "chosen"  # of layer, head and the like: the page chooses
 HEAD_NUMBERS = tuple(field.name for field in fields(HeadStatistics))
 WORDS = "milk, water, ice cream, hot chocolate, lemonade, souvenirs"  # one, two and three pieces
 MOST_SIZES = (1_000_000, 16_384, 200, 256, 65_536)  # of the calculator: a million layers would cost minutes
+
+RATES = (0.0, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 1e-1)  # learning rates; 0 stands for the usual one
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,12 @@ def _write_numbers(numbers: Iterable[int]) -> str:
     return ",".join(map(str, numbers))
 
 
+def _rate(value: str) -> float:
+    if float(value) not in RATES:
+        raise ValueError(value)
+    return float(value)
+
+
 def _flag(value: str) -> bool:
     return _one_of("0", "1")(value) == "1"
 
@@ -160,6 +168,13 @@ SETTINGS: Mapping[str, Setting] = {
     "search": Setting("", lambda value: value[:100]),
     "near": Setting("", lambda value: value[:100]),
     "other": Setting("", lambda value: value[:100]),
+    "start": Setting("scratch", _one_of("scratch", "model")),
+    "sample": Setting("everyday", _one_of(*TRAINING_TEXTS)),
+    "size": Setting("tiny", _one_of("tiny", "small", "medium")),
+    "minutes": Setting("1", _one_of("0.5", "1", "2", "5", "10")),
+    "lr": Setting(0.0, _rate),
+    "probes": Setting("", lambda value: value[:1_000]),
+    "run": Setting("", lambda value: value[:40]),
 }
 
 
@@ -239,6 +254,7 @@ __all__ = [
     "CHOSEN",
     "MOST_CHARACTERS",
     "MOST_SIZES",
+    "RATES",
     "SETTINGS",
     "WORDS",
     "Setting",

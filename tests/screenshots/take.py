@@ -5,6 +5,7 @@ python tests/screenshots/take.py http://localhost:8501 [NAME …]
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ PICTURES = {
     "query_key": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3&pin=2.7",
     "training": "/masking",
     "learning": "/learning?moment=5",
+    "train": "/training",
     "decoder": "/decoder",
     "compare": "/compare",
     "checkpoint": "/checkpoint?view=tensors",
@@ -39,6 +41,9 @@ def main() -> None:
             page.wait_for_timeout(1000)
             if (part := page.locator(".attention .panel")).count() and name == "query_key":
                 part.scroll_into_view_if_needed()
+            if name == "train":  # while it learns
+                page.get_by_role("button", name="Start", exact=True).click()
+                page.get_by_text(re.compile(r"[45]\d of 60 s")).wait_for(timeout=300_000)
             page.screenshot(path=HERE / f"{name}.png")
             page.close()
         browser.close()
