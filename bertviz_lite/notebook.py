@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Collection
 from dataclasses import dataclass, fields
+from numbers import Integral
 from pathlib import Path
 from typing import cast
 
@@ -55,8 +56,15 @@ class AttentionView:
         return f'<iframe srcdoc="{frame}" style="{style}" onload="{html.escape(_GROW)}" title="attention"></iframe>'
 
     def save(self, path: str | Path) -> None:
-        """Write the document to a file."""
-        Path(path).write_text(self.html, encoding="utf-8")
+        """Write the document to a file.
+
+        Raises:
+            InputError: it cannot be written there.
+        """
+        try:
+            Path(path).write_text(self.html, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"{path} cannot be written ({error.strerror or error}).") from error
 
 
 def show_attention(  # noqa: PLR0913 - the choices of the view
@@ -104,9 +112,11 @@ def read(checkpoint: Checkpoint, text: str, text_b: str | None = None, mask: Col
         TextError: there is no word in it.
         InputError: there is no such word.
     """
-    encoding = checkpoint.tokenizer.encode(text, text_b)
+    encoding = checkpoint.tokenizer.encode(text, text_b if text_b and text_b.strip() else None)
     if not encoding.n_words:
         raise TextError("There is no word in this text: write a sentence to see where its tokens look.")
+    if isinstance(mask, (str, bytes)) or not isinstance(mask, Collection) or not all(map(_is_number, mask)):
+        raise InputError(f"mask is a list of numbers of words, from 0, not {mask!r}.")
     if odd := [word for word in mask if not 0 <= word < encoding.n_words]:
         last = encoding.n_words - 1
         raise InputError(f"There is no word {odd[0]}: the words go from 0 to {last} (“{encoding.word_text(last)}”).")
@@ -155,10 +165,17 @@ def attention_page(
 
 def require_head(checkpoint: Checkpoint, layer: int | None, head: int | None) -> None:
     """Raise an InputError where the model has no such layer or head; None is any."""
+    for name, number in (("layer", layer), ("head", head)):
+        if number is not None and not _is_number(number):
+            raise InputError(f"{name} is a number from 0, not {number!r}.")
     if layer is not None:
         require_index("layer", layer, checkpoint.config.num_hidden_layers)
     if head is not None:
         require_index("head", head, checkpoint.config.num_attention_heads)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _opened(found: Survey, layer: int | None, head: int | None) -> tuple[int, int]:

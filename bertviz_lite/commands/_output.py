@@ -54,9 +54,13 @@ def progress(label: str) -> Iterator[Callable[[int, int], None]]:
 
 def require_free(path: Path, *, overwrite: bool) -> None:
     """Raise an InputError where a file cannot be written there, or another would be lost."""
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{path} is a folder." if path.is_dir() else f"There is no folder {path.parent}.")
-    if path.exists() and not overwrite:
+    try:
+        is_folder, has_folder, is_there = path.is_dir(), path.parent.is_dir(), path.exists() or path.is_symlink()
+    except OSError as error:
+        raise InputError(f"{path} cannot be written ({error.strerror or error}).") from error
+    if is_folder or not has_folder:
+        raise InputError(f"{path} is a folder." if is_folder else f"There is no folder {path.parent}.")
+    if is_there and not overwrite:
         raise InputError(f"{path} is there already; nothing was written. Name another file, or add --overwrite.")
 
 
@@ -66,14 +70,15 @@ def write(path: Path, content: bytes) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh = path.with_name(f".writing-{os.getpid()}")
     try:
-        fresh.write_bytes(content)
-        fresh.replace(path)
+        try:
+            fresh.write_bytes(content)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path} cannot be written ({error.strerror or error}).") from error
-    finally:
-        fresh.unlink(missing_ok=True)
 
 
 def _is_unicode() -> bool:

@@ -6,6 +6,7 @@ The same numbers give the same bytes: no date, no random names, and no settings 
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ _PNG_DPI = 300
 _MARGIN = 6.0  # points of white around all
 _FIRST_FONT = "DejaVu Sans"  # comes with matplotlib, so that a picture is the same on any machine
 _BOXES = "Last Resort"  # matplotlib's own, of boxes for all characters there are; it comes last by itself
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # no file may hold these
 
 Kind = Literal["svg", "png"]
 Side = Literal["left", "center", "right"]
@@ -80,7 +83,7 @@ class Sheet:
         self._axes.text(
             x,
             y,
-            text,
+            _NO_XML.sub("\ufffd", text),
             size=size,
             color=colour or palette.ink(),
             family=self._families,
@@ -105,7 +108,7 @@ class Sheet:
 
     def svg(self, title: str) -> bytes:
         """A vector file whose text is text."""
-        return self._saved("svg", {"Title": title, "Date": None})
+        return self._saved("svg", {"Title": _NO_XML.sub("\ufffd", title), "Date": None})
 
     def png(self, title: str) -> bytes:
         """A picture of 300 dots to the inch."""

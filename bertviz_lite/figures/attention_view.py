@@ -114,13 +114,14 @@ def _names(statistics: HeadStatistics) -> list[tuple[str, list[_Scored], str, _S
 
 
 def head_data(
-    encoding: Encoding, layer: LayerAttention, head: int, *, n_layers: int, state: ViewState, link: str
+    encoding: Encoding, layer: LayerAttention, head: int, *, n_layers: int, state: ViewState, link: str, heard: int = 0
 ) -> bytes:
     """One head's map, with the queries and keys that make it.
 
     Args:
         n_layers: of the model, whose heads can all be opened.
         state: its layer and head are replaced by those given.
+        heard: number of the last choice in the view that this answers.
     """
     arrays: dict[str, Array] = {"queries": layer.queries[head], "keys": layer.keys[head]}
     if layer.distance_scores is not None:
@@ -129,6 +130,7 @@ def head_data(
         "opens": [n_layers, len(layer.weights)],
         "state": asdict(state) | {"layer": layer.layer, "head": head},
         "title": f"layer {layer.layer}, head {head}",
+        "heard": heard,
     }
     return _map_data(encoding, layer.weights[head], arrays, header, link)
 
@@ -142,6 +144,7 @@ def map_data(
     link: str,
     labels: Sequence[str] | None = None,
     signed: bool = False,
+    heard: int = 0,
 ) -> bytes:
     """A map that is no single head's: a mean, a rollout, a difference.
 
@@ -149,7 +152,7 @@ def map_data(
         weights: (T, T) probabilities, or their differences where `signed`.
         labels: T names in place of the pieces.
     """
-    header = {"opens": None, "state": asdict(state), "title": title, "signed": signed}
+    header = {"opens": None, "state": asdict(state), "title": title, "signed": signed, "heard": heard}
     return _map_data(encoding, weights, {}, header, link, labels)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -42,8 +43,8 @@ def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     with right:
         found, n_layers = answers.layer(checkpoint, encoding, layer), checkpoint.config.num_hidden_layers
         chosen = shown_state(encoding)
-        data = view.head_data(encoding, found, head, n_layers=n_layers, state=chosen, link=_LINK)
-        _draw(_part, "one_head", data)
+        data = partial(view.head_data, encoding, found, head, n_layers=n_layers, state=chosen, link=_LINK)
+        _draw(_part, "one_head", lambda heard: data(heard=heard))
         attention_files.offer_head(checkpoint, encoding, layer, head, chosen)
 
 
@@ -60,9 +61,9 @@ def one(
     chosen = shown_state(encoding)
     if signed:
         chosen = replace(chosen, rescale=False)  # the rows of a difference sum to 0
-    data = view.map_data(encoding, weights, title, state=chosen, link=title, labels=labels, signed=signed)
-    _draw(_whole, "one_map", data)
-    attention_files.offer_map(checkpoint, encoding, weights, title, chosen, data)
+    data = partial(view.map_data, encoding, weights, title, state=chosen, link=title, labels=labels, signed=signed)
+    _draw(_whole, "one_map", lambda heard: data(heard=heard))
+    attention_files.offer_map(checkpoint, encoding, weights, title, chosen, data())
 
 
 def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
@@ -92,32 +93,28 @@ def shown_state(encoding: Encoding) -> view.ViewState:
     )
 
 
-def _draw(component: Any, key: str, data: bytes) -> None:  # noqa: ANN401 - Streamlit's mounting function has no type
+def _draw(component: Any, key: str, data: Callable[[int], bytes]) -> None:  # noqa: ANN401 - it has no type
+    """Mount a map; `data` are asked for with the number of the last choice that was heard in it."""
     component(
         key=key,
-        data=data,
-        on_view_change=lambda: _chosen(st.session_state[key].view),
+        data=data(st.session_state.get(_heard(key), 0)),
+        on_view_change=lambda: _chosen(key, st.session_state[key].view),
         on_mask_change=lambda: _mask(st.session_state[key].mask),
     )
 
 
-def _chosen(told: Mapping[str, Any] | None) -> None:
-    """Keep what was chosen in the browser; the address's own rules hold for it too."""
-    if told is None:
+def _heard(key: str) -> str:
+    return f"heard_{key}"
+
+
+def _chosen(key: str, told: object) -> None:
+    """Keep what was chosen in the browser. Each choice has a number, so that none is taken for the one before."""
+    if not isinstance(told, Mapping):
         return
-    pin = tuple(None if at is None else int(at) for at in told["pin"])
-    chosen = {
-        "by": told["by"],
-        "hide": tuple(told["without"]),
-        "pairs": told["pairs"],
-        "rescale": bool(told["rescale"]),
-        "large": bool(told["large"]),
-        "readable": bool(told["readable"]),
-        "pin": pin,
-    }
-    if told["layer"] is not None:
-        chosen |= {"layer": int(told["layer"]), "head": int(told["head"])}
-    state.put(**chosen)
+    st.session_state[_heard(key)] = told.get("n", 0)
+    names = {"by": "by", "hide": "without", "pairs": "pairs", "rescale": "rescale", "large": "large", "pin": "pin"}
+    names |= {"readable": "readable", "layer": "layer", "head": "head"}
+    state.put_told({name: told[field] for name, field in names.items() if told.get(field) is not None})
 
 
 def _mask(word: int | None) -> None:

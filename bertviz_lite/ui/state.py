@@ -204,6 +204,15 @@ def put(**values: object) -> None:
     st.session_state["state"] = {**st.session_state["state"], **values}
 
 
+def put_told(told: Mapping[str, object]) -> None:
+    """Change settings to what a browser tells, held to the rules of the address; what breaks them is left out."""
+    for name, value in told.items():
+        try:
+            put(**{name: SETTINGS[name].parse(SETTINGS[name].write(value))})
+        except (TypeError, ValueError, AttributeError):
+            continue
+
+
 def keyed(name: str, *, showing: object = None) -> dict[str, Any]:
     """Arguments that make a widget show and set a setting: `st.slider("k", 1, 100, **keyed("k"))`.
 
@@ -231,9 +240,13 @@ def address() -> dict[str, str]:
 
 
 def write_address() -> None:
-    """Show the state in the address bar; one history entry, and none where nothing changed."""
+    """Show the state in the address bar; one history entry, and none where nothing changed.
+
+    What the browser last told may be late: it can tell the address that is wanted while another, sent since, is still
+    on its way to it.
+    """
     wanted = address()
-    if st.query_params.to_dict() != wanted:
+    if st.query_params.to_dict() != wanted or st.session_state.get("address", wanted) != wanted:
         st.query_params.from_dict(wanted)
     st.session_state["address"] = wanted
 
@@ -262,6 +275,7 @@ __all__ = [
     "get",
     "keyed",
     "put",
+    "put_told",
     "start",
     "write_address",
 ]

@@ -175,6 +175,36 @@ def test_filters_and_words_change_the_picture(server: Server, visit: Visit, maps
     expect(told(page)).to_contain_text(f"weight {maps[3, 1, 1, 2] / left:.4f}")
 
 
+def test_a_head_opened_again_after_back_is_heard(server: Server, visit: Visit) -> None:
+    page = view(visit, server, layer="0", head="3")
+    place = overview(page).bounding_box()
+    assert place is not None
+    pitch = (place["width"] - 24) / 12
+
+    def press(layer: int, head: int) -> None:
+        page.mouse.click(place["x"] + 24 + pitch * (head + 0.5), place["y"] + 22 + pitch * (layer + 0.5))
+
+    press(2, 5)
+    wait_for(page, "head", "5")
+    page.go_back()
+    expect(page.get_by_role("combobox", name="Head", exact=True)).to_have_value("3")
+    press(2, 5)
+    wait_for(page, "head", "5")
+    for _ in range(3):  # quick clicks that end where they began
+        press(4, 8)
+        page.wait_for_timeout(60)
+        press(2, 5)
+        page.wait_for_timeout(60)
+    wait_for(page, "head", "5")
+    settle(page)
+    page.wait_for_timeout(1500)
+    wait_for(page, "head", "5")
+    the_map(page).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(told(page)).to_have_text(re.compile(r"with weight \d\.\d{4}\.$"))  # exact numbers, not the small map's
+
+
 def test_masking_from_the_map(server: Server, visit: Visit) -> None:
     page = view(visit, server, layer="1", head="2", pin="6.")
     page.get_by_role("button", name="Mask “cabinet”").click()

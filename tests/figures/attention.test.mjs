@@ -186,7 +186,7 @@ test("everything left out is said, not drawn", () => {
 
 test("no file is cut by a token that means something to XML", () => {
   const painter = new MapPainter();
-  painter.show({ ...MAP, tokens: { ...MAP.tokens, labels: ["<b>", "&", '"', "]]>"] } });
+  painter.show({ ...MAP, tokens: { ...MAP.tokens, labels: ["<b>", "&", "\u000b\u001b", "]]>"] } });
   const { file } = drawn(painter);
-  assert.ok(file.includes(">&#60;b&#62;</text>") && file.includes(">&#38;</text>"));
+  assert.ok(file.includes(">&#60;b&#62;</text>") && file.includes(">&#38;</text>") && file.includes(">\ufffd\ufffd</text>"));
 });

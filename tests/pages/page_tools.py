@@ -48,7 +48,8 @@ def choose(at: AppTest, key: str, **change: object) -> AppTest:
     states = at._tree.get_widget_states()
     sent = next((one for one in states.widgets if one.id == proto.id), None) or states.widgets.add()
     sent.id = proto.id
-    sent.json_value = json.dumps({"view": unpack(proto.bytes)[0]["state"] | change})
+    header, _ = unpack(proto.bytes)
+    sent.json_value = json.dumps({"view": {"n": header["heard"] + 1} | header["state"] | change})
     return at._run(states)
 
 

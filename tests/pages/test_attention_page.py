@@ -50,6 +50,30 @@ def test_what_is_chosen_in_the_browser_is_kept_and_in_the_address(open_page: Ope
     assert shown == {"layer": "2", "head": "7", "hide": "cls", "large": "1", "pin": "4.1"}
 
 
+def test_the_same_choice_again_is_a_choice(open_page: Open) -> None:
+    """The browser's message would else be the one before, and not be heard."""
+    at = choose(open_page(PAGE), "one_head", layer=2, head=5)
+    assert view_data(at, "one_head")[0]["heard"] == 1
+    at = choose(at, "one_head", layer=0, head=3)
+    at = choose(at, "one_head", layer=2, head=5)
+    header, _ = view_data(at, "one_head")
+    assert (header["state"]["layer"], header["state"]["head"], header["heard"]) == (2, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [{"by": "zzz"}, {"without": ["zzz"]}, {"pairs": 3}, {"pin": [1e9, "x"]}, {"pin": [1, 2, 3]}, {"layer": "x"},
+     {"rescale": {}}],
+    ids=str,
+)  # fmt: skip
+def test_a_browser_that_tells_nonsense_changes_nothing(open_page: Open, told: dict[str, object]) -> None:
+    before = open_page(PAGE, layer="1", head="1")
+    kept = view_data(before, "one_head")[0]["state"]
+    at = choose(before, "one_head", **told)
+    assert not at.exception
+    assert view_data(at, "one_head")[0]["state"] == kept
+
+
 def test_a_head_beyond_the_model_gives_way_to_its_last(open_page: Open) -> None:
     at = open_page(PAGE, layer="99", head="99")
     assert not at.exception

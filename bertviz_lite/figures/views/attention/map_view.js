@@ -13,7 +13,7 @@ export class MapView {
     this.root = root;
     this.shared = shared;
     this.hooks = hooks;
-    this.unheard = []; // states that were told and have not come back
+    this.lastTold = 0; // number of the last state that was told; Python says which it has heard
     shared.map = this;
   }
 
@@ -23,16 +23,13 @@ export class MapView {
   // New numbers from Python. What the person chose since they were asked for stays.
   update(pack) {
     if (!this.painter) this.#build(pack.ramps);
-    const at = this.unheard.indexOf(JSON.stringify(pack.state));
-    if (at >= 0) this.unheard = this.unheard.slice(at + 1);
-    else if (!this.state || !this.unheard.length || this.pack.text !== pack.text) {
-      this.unheard = [];
-      this.state = pack.state;
-    }
-    const late = this.unheard.length > 0 && (pack.state.layer !== this.state.layer || pack.state.head !== this.state.head);
-    if (late && pack.text === this.pack.text) return; // another head was opened since: its numbers are on their way
-    const masked = this.pack && this.pack.text !== pack.text && this.pack.title === pack.title && String(this.opened) === String(this.drawnHead) && this.painter.map.n === pack.tokens.labels.length;
-    const before = masked ? this.painter.map.weights : null;
+    this.lastTold = Math.max(this.lastTold, pack.heard);
+    const unheard = this.lastTold > pack.heard;
+    const fresh = this.pack?.text !== pack.text;
+    if (!unheard || fresh) this.state = pack.state;
+    else if (pack.state.layer !== this.state.layer || pack.state.head !== this.state.head) return; // the other head's numbers are on their way
+    const changed = this.pack && fresh && this.pack.title === pack.title && this.painter.map.n === pack.tokens.labels.length;
+    const before = changed ? this.painter.map.weights : null;
     this.pack = pack;
     this.#show(mapOf(pack), before);
     this.shared.overview?.mark(this.opened);
@@ -59,7 +56,6 @@ export class MapView {
 
   #show(map, before = null) {
     this.figure.root.classList.remove("waiting");
-    this.drawnHead = this.opened;
     this.painter.choose({ by: this.state.by, without: this.state.without, pairs: this.state.pairs, rescale: this.state.rescale, large: this.state.large, readable: this.state.readable });
     this.painter.pinned = { row: this.state.pin[0], column: this.state.pin[1] };
     this.root.classList.toggle("large", this.state.large);
@@ -224,8 +220,8 @@ export class MapView {
 
   #tell() {
     if (!this.hooks.changed) return;
-    this.unheard.push(JSON.stringify(this.state));
-    this.hooks.changed(this.state);
+    this.lastTold += 1;
+    this.hooks.changed({ n: this.lastTold, ...this.state });
   }
 }
 

@@ -1,6 +1,7 @@
 // A canvas context that writes SVG: the few calls that our pictures make, so that a picture is drawn by one code only.
 
-const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+const NO_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu; // no file may hold these, escaped or not
+const escaped = (text) => String(text).replace(NO_XML, "\ufffd").replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 const short = (number) => String(Math.round(number * 100) / 100);
 
 export class SvgContext {
