@@ -34,9 +34,10 @@ def heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
 
 
 def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
+    views = st.container()  # above the survey's bar, which shows once: were they to move up, they would be built anew
     survey = answers.survey(checkpoint, encoding)
     layer, head = opened(checkpoint, survey.statistics)
-    left, right = st.columns([2, 3], gap="large")
+    left, right = views.columns([2, 3], gap="large")
     with left:
         small = view.overview_data(survey, link=_LINK)
         _whole(key="all_heads", data=small)

@@ -268,3 +268,12 @@ def test_dark_pages_and_phones(server: Server, visit: Visit, width: int, scheme:
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
     expect(page.get_by_text("Attention is not an explanation.").first).to_be_visible()
+
+
+def test_the_first_press_keeps_the_views_that_stand(server: Server, visit: Visit) -> None:
+    page = view(visit, server, text="A text that no page has asked for yet.", layer="0", head="0")
+    canvases = [overview(page).element_handle(), the_map(page).element_handle()]
+    page.get_by_role("combobox", name="Head", exact=True).select_option("5")
+    wait_for(page, "head", "5")
+    settle(page)
+    assert all(canvas.evaluate("canvas => canvas.isConnected") for canvas in canvases), "they were built anew"

@@ -186,7 +186,7 @@ export class MapPainter {
 
   #lines(ctx, { lines, h, u }, theme, focus) {
     const start = lines.x + (focus.row < 0 && focus.column >= 0 ? 36 * u : 5); // numbers stand before the lines
-    const thickest = Math.min(Math.max(h * 0.42, 2.5), 9 * u);
+    const thickest = Math.min(Math.max(h * 0.42, 1), 9 * u);
     const line = (row, column, strong) => {
       const value = this.weight(row, column), share = Math.abs(value) / this.most;
       const from = lines.y + (row + 0.5) * h, to = lines.y + (column + 0.5) * h;
