@@ -2,7 +2,10 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import contrast_view, fill_views, sentence, shell, sight, words_view
+from bertviz_lite.ui import sentence, shell, sight
+from bertviz_lite.ui.fill import contrast as contrast_view
+from bertviz_lite.ui.fill import views as fill_views
+from bertviz_lite.ui.fill import words as words_view
 from bertviz_lite.ui.switch import switch
 
 LEAD = (

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import attention_map, attention_views, sentence, shell
+from bertviz_lite.ui import sentence, shell
+from bertviz_lite.ui.attention import map as attention_map
+from bertviz_lite.ui.attention import views as attention_views
 from bertviz_lite.ui.switch import switch
 
 LEAD = (

@@ -8,8 +8,8 @@ from bertviz_lite.figures import checkpoint as checkpoint_figures
 from bertviz_lite.figures import compare as figures
 from bertviz_lite.figures import predictions
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import attention_answers as answers
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, shell, state
+from bertviz_lite.ui.attention import answers
 from bertviz_lite.ui.wording import plain
 
 LEAD = (

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import masking_view, sentence, shell
+from bertviz_lite.ui import sentence, shell
+from bertviz_lite.ui.training import masking as masking_view
 
 LEAD = (
     "Training is this game, millions of times: select a few tokens, hide most of them, **ask for what stood there**. "

@@ -1,6 +1,9 @@
 """What every token costs the model: of a sentence, of two side by side, of a file."""
 
-from bertviz_lite.ui import file_view, loss_view, pair_view, shell
+from bertviz_lite.ui import shell
+from bertviz_lite.ui.loss import file as file_view
+from bertviz_lite.ui.loss import pair as pair_view
+from bertviz_lite.ui.loss import sentence as loss_view
 from bertviz_lite.ui.switch import switch
 
 LEAD = (

@@ -2,7 +2,10 @@
 
 import streamlit as st
 
-from bertviz_lite.ui import shell, training_end, training_plan, training_view
+from bertviz_lite.ui import shell
+from bertviz_lite.ui.training import end as training_end
+from bertviz_lite.ui.training import plan as training_plan
+from bertviz_lite.ui.training import view as training_view
 from bertviz_lite.ui.wording import plain
 
 LEAD = (

@@ -1,6 +1,6 @@
 """The only room that knows Streamlit: frame and navigation, state and address, models, the inference gate, widgets.
 
-A page reads inputs, makes one call and draws; everything that two pages share is here.
+A page reads inputs, makes one call and draws; what two pages share is here, the views of one page in a room of theirs.
 """
 
 from bertviz_lite.ui import (
@@ -8,29 +8,15 @@ from bertviz_lite.ui import (
     charts,
     checkpoint_views,
     compute,
-    contrast_view,
-    file_job,
-    file_view,
-    fill_tables,
-    fill_views,
     follow,
     gate,
-    loss_view,
-    metrics,
     numbers,
-    pair_view,
     sentence,
     shelf,
     shell,
     sight,
     state,
-    training_end,
-    training_job,
-    training_plan,
-    training_text,
-    training_view,
     upload,
-    words_view,
 )
 
 __all__ = [
@@ -38,27 +24,13 @@ __all__ = [
     "charts",
     "checkpoint_views",
     "compute",
-    "contrast_view",
-    "file_job",
-    "file_view",
-    "fill_tables",
-    "fill_views",
     "follow",
     "gate",
-    "loss_view",
-    "metrics",
     "numbers",
-    "pair_view",
     "sentence",
     "shelf",
     "shell",
     "sight",
     "state",
-    "training_end",
-    "training_job",
-    "training_plan",
-    "training_text",
-    "training_view",
     "upload",
-    "words_view",
 ]

@@ -10,7 +10,8 @@ import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
-from bertviz_lite.ui import shelf, state, training_end, visit
+from bertviz_lite.ui import shelf, state, visit
+from bertviz_lite.ui.training import end as training_end
 from bertviz_lite.ui.wording import plain
 
 

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 import bertviz_lite
 from bertviz_lite.analysis import attention_maps, pseudo_loss, top_k
 from bertviz_lite.bundled import EXAMPLES, LEARNING_EXAMPLES, moments
-from bertviz_lite.ui.learning import Training, bundled_training
-from bertviz_lite.ui.learning_strips import order_learnt
-from bertviz_lite.ui.learning_view import standing
+from bertviz_lite.ui.learning.moments import Training, bundled_training
+from bertviz_lite.ui.learning.strips import order_learnt
+from bertviz_lite.ui.learning.view import standing
 
 PAGE = "pages/learning.py"
 SAVED = moments()

@@ -18,8 +18,8 @@ from train_tools import job as small_job
 import bertviz_lite
 from bertviz_lite.bundled import TRAINING_TEXTS
 from bertviz_lite.training.corpus import find_sources, learn_tokenizer
-from bertviz_lite.ui import training_job
-from bertviz_lite.ui.training_job import Job, jobs
+from bertviz_lite.ui.training import job as training_job
+from bertviz_lite.ui.training.job import Job, jobs
 
 PAGE = "pages/training.py"
 SAMPLE = TRAINING_TEXTS["everyday"]

@@ -14,8 +14,8 @@ from train_tools import NOUNS, VERBS, ended, job, wait_until
 
 import bertviz_lite
 from bertviz_lite.errors import TrainingError
-from bertviz_lite.ui import training_job
-from bertviz_lite.ui.training_job import Job, Jobs
+from bertviz_lite.ui.training import job as training_job
+from bertviz_lite.ui.training.job import Job, Jobs
 
 LONG = {"tokens": None, "minutes": 10.0, "save_minutes": 0.001}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lite.training import Recipe
-from bertviz_lite.ui.training_job import Job
+from bertviz_lite.ui.training.job import Job
 
 NOUNS = ("cat", "dog", "bird", "horse", "child", "teacher", "farmer", "king", "queen", "baker", "sailor", "doctor")
 VERBS = ("sees", "likes", "finds", "follows", "helps", "remembers")

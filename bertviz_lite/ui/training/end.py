@@ -9,8 +9,8 @@ from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import training as figures
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, state
-from bertviz_lite.ui.training_job import Job, held_out_nats, jobs, visitor
-from bertviz_lite.ui.training_plan import INIT
+from bertviz_lite.ui.training.job import Job, held_out_nats, jobs, visitor
+from bertviz_lite.ui.training.plan import INIT
 from bertviz_lite.ui.wording import plain
 
 _SAID = 3  # pieces of an answer

@@ -23,7 +23,8 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import TextError
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
+from bertviz_lite.ui import charts, compute, numbers, sight, state
+from bertviz_lite.ui.fill import tables as fill_tables
 from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.wording import plain
 

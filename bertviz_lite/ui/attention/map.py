@@ -14,8 +14,9 @@ from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import attention_view as view
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import attention_answers as answers
-from bertviz_lite.ui import attention_files, shell, state
+from bertviz_lite.ui import shell, state
+from bertviz_lite.ui.attention import answers
+from bertviz_lite.ui.attention import files as attention_files
 
 _LINK = "attention"  # the overview and the map of the page find each other by it
 

@@ -14,11 +14,12 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError, TrainingError
 from bertviz_lite.training import MaskingRule, Recipe
 from bertviz_lite.training.preview import Preview, preview
-from bertviz_lite.ui import numbers, shelf, state, training_text
+from bertviz_lite.ui import numbers, shelf, state
 from bertviz_lite.ui.answers import kept
 from bertviz_lite.ui.switch import switch
-from bertviz_lite.ui.training_job import TEXT, Job, jobs, new_folder, visitor
-from bertviz_lite.ui.training_text import Text
+from bertviz_lite.ui.training import text as training_text
+from bertviz_lite.ui.training.job import TEXT, Job, jobs, new_folder, visitor
+from bertviz_lite.ui.training.text import Text
 from bertviz_lite.ui.wording import plain
 
 INIT = "init"  # in a run's folder: the model that is continued

@@ -11,9 +11,10 @@ from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import predictions
 from bertviz_lite.figures import training as figures
 from bertviz_lite.training import KINDS, NOT_SELECTED, Progress
-from bertviz_lite.ui import charts, training_end
-from bertviz_lite.ui.training_job import Job, held_out_nats, jobs
-from bertviz_lite.ui.training_plan import Plan
+from bertviz_lite.ui import charts
+from bertviz_lite.ui.training import end as training_end
+from bertviz_lite.ui.training.job import Job, held_out_nats, jobs
+from bertviz_lite.ui.training.plan import Plan
 from bertviz_lite.ui.wording import plain
 
 _POLL_SECONDS = 1.0

@@ -29,7 +29,7 @@ from bertviz_lite.figures.attention import document
 from bertviz_lite.figures.palette import Figure
 from bertviz_lite.notebook import attention_page
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import attention_answers as answers
+from bertviz_lite.ui.attention import answers
 from bertviz_lite.ui.gate import gate
 
 _BYTES = "application/octet-stream"

@@ -11,7 +11,8 @@ from bertviz_lite.bundled import CONTRASTS, Contrasted
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import contrast as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, fill_tables, numbers, sentence, state
+from bertviz_lite.ui import charts, compute, numbers, sentence, state
+from bertviz_lite.ui.fill import tables as fill_tables
 from bertviz_lite.ui.wording import plain
 
 _COMPARED = 50  # likeliest pieces of each sentence

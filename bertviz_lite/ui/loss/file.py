@@ -14,7 +14,10 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.texts import KINDS, MOST_BYTES, MOST_LINES, Texts, read_texts
-from bertviz_lite.ui import charts, compute, file_job, loss_view, metrics, state, visit
+from bertviz_lite.ui import charts, compute, state, visit
+from bertviz_lite.ui.loss import job as file_job
+from bertviz_lite.ui.loss import metrics
+from bertviz_lite.ui.loss import sentence as loss_view
 from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.wording import plain
 

@@ -14,7 +14,7 @@ from bertviz_lite.figures import palette
 from bertviz_lite.figures.scoring import top
 from bertviz_lite.tokenizer import Encoding, Tokenizer
 from bertviz_lite.ui import charts, compute, sight, state
-from bertviz_lite.ui.learning import Training
+from bertviz_lite.ui.learning.moments import Training
 from bertviz_lite.ui.wording import plain
 
 _MOST_WORDS = 9

@@ -12,7 +12,8 @@ from bertviz_lite.analysis import METRICS, TokenScores, Totals, require_numbers,
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, metrics, numbers, sentence, state
+from bertviz_lite.ui import charts, compute, numbers, sentence, state
+from bertviz_lite.ui.loss import metrics
 
 _QUICK = 64  # tokens up to which all metrics are shown unasked
 

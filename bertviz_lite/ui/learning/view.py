@@ -13,9 +13,9 @@ from bertviz_lite.figures import learning as figures
 from bertviz_lite.figures import predictions as bars
 from bertviz_lite.figures.scoring import top
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import attention_answers as answers
 from bertviz_lite.ui import charts, compute, numbers, sentence, sight, state
-from bertviz_lite.ui.learning import Training
+from bertviz_lite.ui.attention import answers
+from bertviz_lite.ui.learning.moments import Training
 
 _BARS = 9
 _EQUAL = 0.05  # nats

@@ -9,7 +9,8 @@ from bertviz_lite.analysis import Candidates, Window, slots
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import predictions as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, fill_tables, numbers, sight, state
+from bertviz_lite.ui import charts, compute, numbers, sight, state
+from bertviz_lite.ui.fill import tables as fill_tables
 from bertviz_lite.ui.wording import plain
 
 _MOST_BARS = 14

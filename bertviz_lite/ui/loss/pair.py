@@ -13,7 +13,9 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import TextError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, loss_view, metrics, state
+from bertviz_lite.ui import charts, compute, state
+from bertviz_lite.ui.loss import metrics
+from bertviz_lite.ui.loss import sentence as loss_view
 
 _OWN = "your own"
 

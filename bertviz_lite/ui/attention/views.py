@@ -15,8 +15,10 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import InputError, TextError
 from bertviz_lite.figures import attention as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import attention_answers as answers
-from bertviz_lite.ui import attention_files, attention_map, charts, shelf, state
+from bertviz_lite.ui import charts, shelf, state
+from bertviz_lite.ui.attention import answers
+from bertviz_lite.ui.attention import files as attention_files
+from bertviz_lite.ui.attention import map as attention_map
 from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.wording import plain
 

@@ -1,0 +1,1 @@
+"""The views of "Fill the mask"."""

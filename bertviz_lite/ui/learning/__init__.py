@@ -1,0 +1,1 @@
+""" "Watch it learn": one model at the moments of its training."""
