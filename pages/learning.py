@@ -4,9 +4,9 @@ import streamlit as st
 
 from bertviz_lite.bundled import LEARNING_EXAMPLES
 from bertviz_lite.ui import sentence, shell
+from bertviz_lite.ui.learning import strips as learning_strips
+from bertviz_lite.ui.learning import view as learning_view
 from bertviz_lite.ui.learning.moments import bundled_training
-from bertviz_lite.ui.learning.moments import strips as learning_strips
-from bertviz_lite.ui.learning.moments import view as learning_view
 
 LEAD = (
     "A small model of its own, trained from nothing by this app's `pretrain` and saved on the way. **Move the slider** "
