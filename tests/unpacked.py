@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     arrays = {}
     for name, place in header["arrays"].items():
         dtype = np.dtype(place["dtype"]).newbyteorder("<")
-        count = int(np.prod(place["shape"]))
-        arrays[name] = np.frombuffer(data, dtype, count, place["start"]).reshape(place["shape"])
+        content = data[place["start"] : place["start"] + place["bytes"]]
+        whole = zlib.decompress(content) if place["deflated"] else content
+        arrays[name] = np.frombuffer(whole, dtype).reshape(place["shape"])
     return header, arrays

@@ -56,7 +56,9 @@ def _answers() -> tuple[LRUCache[Hashable, Any], threading.Lock]:
 
 
 def _size(answer: object) -> int:
-    """Bytes of an array or of the arrays in a dataclass, however deep, and something for the rest."""
+    """Bytes of bytes, of an array or of the arrays in a dataclass, however deep, and something for the rest."""
+    if isinstance(answer, bytes):
+        return len(answer)
     if isinstance(answer, np.ndarray):
         return answer.nbytes
     parts = [getattr(answer, f.name) for f in fields(answer)] if is_dataclass(answer) else []

@@ -16,6 +16,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from outside import Outside
 from safetensors.torch import load_file, save_file
+from unpacked import unpack
 
 from bertviz_lite import Checkpoint, show_attention
 from bertviz_lite.errors import BertvizError, InputError, TextError
@@ -31,24 +32,12 @@ class Sent:
     arrays: dict[str, np.ndarray]
 
 
-def unpacked(data: bytes) -> Sent:
-    """Four bytes of length, a JSON header, arrays where it says."""
-    length = int.from_bytes(data[:4], "little")
-    header = json.loads(data[4 : 4 + length])
-    arrays = {}
-    for name, place in header.pop("arrays").items():
-        n = int(np.prod(place["shape"]))
-        flat = np.frombuffer(data, np.dtype(place["dtype"]).newbyteorder("<"), n, place["start"])
-        arrays[name] = flat.reshape(place["shape"])
-    return Sent(header, arrays)
-
-
 def parts(document: str) -> list[Sent]:
     """The overview, then the maps, the one on show first."""
     found = re.search(r'mount\(document.getElementById\("view"\), (\{.*\})\);', document)
     assert found
     sent = json.loads(found.group(1))
-    return [unpacked(base64.b64decode(one)) for one in (sent["overview"], *sent["maps"])]
+    return [Sent(*unpack(base64.b64decode(one))) for one in (sent["overview"], *sent["maps"])]
 
 
 def opened(document: str) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 // The parts of the attention view that need no browser; expected values are worked out by hand.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { deflateSync } from "node:zlib";
 import { load } from "./view_modules.mjs";
 
 const { half, unpack } = await load("pack");
@@ -23,23 +24,27 @@ test("half floats by the standard", () => {
   assert.ok(Number.isNaN(half(0x7e00)));
 });
 
-test("bytes are read at their places", () => {
-  const header = new TextEncoder().encode(JSON.stringify({ part: "é", arrays: { a: { dtype: "uint8", shape: [3], start: 96 }, b: { dtype: "float32", shape: [1, 2], start: 104 }, c: { dtype: "float16", shape: [1], start: 112 } } }));
-  const bytes = new Uint8Array(600).subarray(3, 300); // at an odd offset, as a message may bring it
-  const place = header.length > 88 ? 8 * Math.ceil((header.length + 4) / 8) : 96;
-  const moved = new TextEncoder().encode(new TextDecoder().decode(header).replace("96", place).replace("104", place + 8).replace("112", place + 16));
+test("bytes are read at their places", async () => {
+  const deflated = deflateSync(Uint8Array.of(9, 9, 8));
+  const places = { a: ["uint8", [3], 400, 3], b: ["float32", [1, 2], 408, 8], c: ["float16", [1], 416, 2], d: ["uint8", [3], 424, deflated.length] };
+  const arrays = Object.fromEntries(Object.entries(places).map(([name, [dtype, shape, start, bytes]]) => [name, { dtype, shape, start, bytes, deflated: name === "d" }]));
+  const header = new TextEncoder().encode(JSON.stringify({ part: "é", arrays }));
+  const bytes = new Uint8Array(600).subarray(3, 503); // at an odd offset, as a message may bring it
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  view.setUint32(0, moved.length, true);
-  bytes.set(moved, 4);
-  bytes.set([7, 0, 255], place);
-  view.setFloat32(place + 8, 0.5, true);
-  view.setFloat32(place + 12, -1.25, true);
-  view.setUint16(place + 16, 0x3800, true);
-  const { part, arrays } = unpack(bytes);
-  assert.equal(part, "é");
-  assert.deepEqual([...arrays.a], [7, 0, 255]);
-  assert.deepEqual([...arrays.b], [0.5, -1.25]);
-  assert.deepEqual([...arrays.c], [0.5]);
+  view.setUint32(0, header.length, true);
+  bytes.set(header, 4);
+  assert.ok(header.length < 396);
+  bytes.set([7, 0, 255], 400);
+  view.setFloat32(408, 0.5, true);
+  view.setFloat32(412, -1.25, true);
+  view.setUint16(416, 0x3800, true);
+  bytes.set(deflated, 424);
+  const read = await unpack(bytes);
+  assert.equal(read.part, "é");
+  assert.deepEqual([...read.arrays.a], [7, 0, 255]);
+  assert.deepEqual([...read.arrays.b], [0.5, -1.25]);
+  assert.deepEqual([...read.arrays.c], [0.5]);
+  assert.deepEqual([...read.arrays.d], [9, 9, 8]);
 });
 
 // [CLS] ab ##c . with "ab" and "##c" one word: worked out by hand.

@@ -41,6 +41,16 @@ def test_bytes_are_laid_out_as_described() -> None:
     assert struct.unpack_from("<f", data, -(-(4 + length) // 8) * 8) == (1.5,)
 
 
+def test_large_arrays_of_bytes_are_deflated() -> None:
+    little, much = np.zeros(200, np.uint8), np.tile(np.arange(250, dtype=np.uint8), 400)
+    data = pack({}, {"little": little, "much": much})
+    header, read = unpack(data)
+    assert [header["arrays"][name]["deflated"] for name in ("little", "much")] == [False, True]
+    assert_array_equal(read["little"], little)
+    assert_array_equal(read["much"], much)
+    assert len(data) < much.nbytes / 10
+
+
 def test_what_json_cannot_say_is_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         pack({"share": float("nan")}, {})

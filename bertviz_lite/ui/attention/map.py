@@ -15,6 +15,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.figures import attention_view as view
 from bertviz_lite.tokenizer import Encoding
 from bertviz_lite.ui import shell, state
+from bertviz_lite.ui.answers import kept
 from bertviz_lite.ui.attention import answers
 from bertviz_lite.ui.attention import files as attention_files
 
@@ -40,8 +41,8 @@ def _heads(checkpoint: Checkpoint, encoding: Encoding) -> None:
     layer, head = opened(checkpoint, survey.statistics)
     left, right = views.columns([2, 3], gap="large")
     with left:
-        small = view.overview_data(survey, link=_LINK)
-        _whole(key="all_heads", data=small)
+        packed = ("all heads", checkpoint.report.digest, encoding)
+        _whole(key="all_heads", data=kept(packed, lambda: view.overview_data(survey, link=_LINK)))
     with right:
         found, n_layers = answers.layer(checkpoint, encoding, layer), checkpoint.config.num_hidden_layers
         chosen = shown_state(encoding)

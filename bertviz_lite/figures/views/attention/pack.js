@@ -1,20 +1,23 @@
 // Numbers as they travel, from figures/pack.py: the length of a JSON header, the header, then the arrays it names.
 
-const WIDTHS = { uint8: 1, float16: 2, float32: 4 };
-
 // { header fields…, arrays: { name: typed array } } of a Uint8Array.
-export function unpack(bytes) {
+export async function unpack(bytes) {
   const length = new DataView(bytes.buffer, bytes.byteOffset, 4).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const arrays = {};
-  for (const [name, { dtype, shape, start }] of Object.entries(header.arrays)) {
-    const size = shape.reduce((product, n) => product * n, 1);
-    const raw = bytes.slice(start, start + size * WIDTHS[dtype]); // a copy begins at 0, as wider arrays must
-    if (dtype === "uint8") arrays[name] = raw;
-    else if (dtype === "float32") arrays[name] = new Float32Array(raw.buffer);
+  for (const [name, place] of Object.entries(header.arrays)) {
+    const found = bytes.slice(place.start, place.start + place.bytes); // a copy begins at 0, as wider arrays must
+    const raw = place.deflated ? await inflate(found) : found;
+    if (place.dtype === "uint8") arrays[name] = raw;
+    else if (place.dtype === "float32") arrays[name] = new Float32Array(raw.buffer);
     else arrays[name] = Float32Array.from(new Uint16Array(raw.buffer), half);
   }
   return { ...header, arrays };
+}
+
+async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 // IEEE 754 binary16 from its bits.
