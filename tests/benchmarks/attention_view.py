@@ -7,7 +7,8 @@ own static files; of our file its HTML. Seconds to a picture run, for BertViz an
 and the browser from opening it; for the app from an empty browser's going to the address, the start of Streamlit's page
 and the pass within. Interactions run from the event to its frame, see painted.js. BertViz's scripts come from npm in
 place of a CDN; what does not end within `LIMIT_S` is told. A ratio is BertViz's figure over ours in the same round.
-Takes half an hour, and at 512 tokens 10 GB of memory.
+Takes half an hour, and at 512 tokens 10 GB of memory. Wants npm, and `pip install bertviz==1.4.1` beside the tests'
+packages.
 """
 
 from __future__ import annotations
