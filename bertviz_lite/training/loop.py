@@ -117,6 +117,7 @@ def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: W
                 prepared = made() if workers.leads else None
                 workers.agree([0.0])  # the others wait until the leader has made everything
                 Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
+                workers.meet()
             except _StopAskedError:
                 journal.tell(now=True, phase="stopped", message="Stopped before its first step; resume it to begin.")
             except (BertvizError, OSError, MemoryError, RuntimeError) as error:

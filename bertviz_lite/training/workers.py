@@ -66,6 +66,11 @@ class Workers:
             self._ask(lambda: dist.broadcast(told, 0))
         return told.tolist()
 
+    def meet(self) -> None:
+        """Wait for the others: who leaves before they have done with it can end in an abort of gloo's threads."""
+        if self.n > 1:
+            self._ask(dist.barrier)
+
     def leave(self) -> None:
         """Part from the others, at the end."""
         if self.n > 1 and dist.is_initialized():
