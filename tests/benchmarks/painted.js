@@ -58,6 +58,13 @@ globalThis.openHead = ([layer, head]) => {
     () => shows() && !ours().map.painter.map.approximate);
 };
 
+// All heads of the next sentence, from now on.
+globalThis.nextSentence = () => {
+  const peaks = () => String(ours()?.overview?.pack.arrays.peaks);
+  const before = peaks();
+  return timed(() => {}, () => peaks() !== before); // what is new is painted in the frame that shows it
+};
+
 // The pointer over a token that looks.
 globalThis.hoverRow = (row) => {
   const { figure } = ours().map;
