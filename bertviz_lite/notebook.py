@@ -13,6 +13,7 @@ from bertviz_lite.analysis import (
     HeadStatistics,
     LayerAttention,
     Survey,
+    every_head,
     first_look,
     layer_attention,
     pair_mask,
@@ -145,7 +146,7 @@ def attention_page(
         pair_mask(token_units(encoding), cast(Pairing, state.pairs))
     found = survey(model, encoding)
     opened = _opened(found, layer, head)
-    every = [(at, of) for at in range(config.num_hidden_layers) for of in range(config.num_attention_heads)]
+    every = every_head(config)
     bytes_a_head = 4 * len(encoding) * (len(encoding) + 2 * config.head_size)
     others = [head for head in every if head != opened] if bytes_a_head * len(every) <= MOST_BYTES else []
     layers: dict[int, LayerAttention] = {}

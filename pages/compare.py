@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bertviz_lite.analysis import every_head
 from bertviz_lite.checkpoints import Checkpoint, Comparison
 from bertviz_lite.errors import CheckpointError
 from bertviz_lite.figures import checkpoint as checkpoint_figures
@@ -85,9 +86,7 @@ def token_by_token(a: Checkpoint, b: Checkpoint, encoding_a: Encoding, encoding_
         )
         charts.chart(figure, "losses")
     with right:
-        mean_a, mean_b = (
-            answers.mean(c, text, answers.every_head(c)) for c, text in ((a, encoding_a), (b, encoding_b))
-        )
+        mean_a, mean_b = (answers.mean(c, text, every_head(c.config)) for c, text in ((a, encoding_a), (b, encoding_b)))
         st.markdown(f"Mean attention: **{plain(names[1])}** minus **{plain(names[0])}**")
         charts.chart(figures.map_difference(mean_b - mean_a, encoding_a.pieces, dark=charts.is_dark()), "maps")
 

@@ -5,7 +5,15 @@ Nothing here draws, reads a file or keeps anything between calls.
 
 from bertviz_lite.analysis._layers import require_index
 from bertviz_lite.analysis._rows import Progress, require_fits, require_numbers
-from bertviz_lite.analysis.attention import AttentionMaps, attention_maps, each_layer, head_map, layer_maps, mean_map
+from bertviz_lite.analysis.attention import (
+    AttentionMaps,
+    attention_maps,
+    each_layer,
+    every_head,
+    head_map,
+    layer_maps,
+    mean_map,
+)
 from bertviz_lite.analysis.attention_files import (
     MOST_WRITTEN_OUT,
     AttentionTable,
@@ -115,6 +123,7 @@ __all__ = [
     "contrast",
     "draws",
     "each_layer",
+    "every_head",
     "expected_n_selected",
     "fill",
     "first_look",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from torch import Tensor
 from bertviz_lite.analysis._layers import attending, embedded, no_bias, require_index
 from bertviz_lite.analysis._rows import require_fits, require_numbers
 from bertviz_lite.analysis.units import Floats
+from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import InputError
 from bertviz_lite.model import BERTForMaskedLM
 from bertviz_lite.tokenizer import Encoding
@@ -104,6 +106,11 @@ def head_map(model: BERTForMaskedLM, encoding: Encoding, layer: int, head: int) 
     return one
 
 
+def every_head(config: BERTConfig) -> list[tuple[int, int]]:
+    """(layer, head) of all heads, layer by layer."""
+    return list(product(range(config.num_hidden_layers), range(config.num_attention_heads)))
+
+
 def mean_map(layers: Iterable[Floats], chosen: Collection[tuple[int, int]]) -> Floats:
     """(T, T) the mean map of some heads; a mean of maps is a map: its rows sum to 1 too.
 
@@ -137,4 +144,4 @@ def _checked(maps: Tensor) -> Floats:
     return weights
 
 
-__all__ = ["AttentionMaps", "attention_maps", "each_layer", "head_map", "layer_maps", "mean_map"]
+__all__ = ["AttentionMaps", "attention_maps", "each_layer", "every_head", "head_map", "layer_maps", "mean_map"]

@@ -17,7 +17,7 @@ from rich.progress import Progress as Bar
 
 from bertviz_lite.commands._output import console
 from bertviz_lite.errors import ConfigError
-from bertviz_lite.training import Hooks, MaskingRule, Progress, Recipe, read_network
+from bertviz_lite.training import Hooks, MaskingRule, Progress, Recipe, mean_nats, read_network
 from bertviz_lite.training import pretrain as train
 from bertviz_lite.training import resume as train_on
 
@@ -171,8 +171,7 @@ def _sentence(progress: Progress) -> str:
             f"step {progress.step:,}, {progress.tokens / 1e6:.2f} M tokens, loss {progress.loss_nats:.3f} nats"
         )
     if progress.held_out:
-        losses = [entry["loss_nats"] for entry in progress.held_out.values()]
-        parts.append(f"held out {sum(losses) / len(losses):.3f}")
+        parts.append(f"held out {mean_nats(progress.held_out):.3f}")
     if progress.tokens_per_second:
         parts.append(f"{progress.tokens_per_second:,.0f} tokens/s, {(progress.seconds_left or 0) / 60:.0f} min left")
     return " · ".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def read_curve(folder: Path) -> Curve:
     return Curve(*columns[0], *columns[1])
 
 
-def mean_nats(held_out: dict[str, dict[str, float]]) -> float:
+def mean_nats(held_out: Mapping[str, Mapping[str, float]]) -> float:
     """Mean loss over the sources of an evaluation, each counted alike."""
     return float(np.mean([source["loss_nats"] for source in held_out.values()]))
 

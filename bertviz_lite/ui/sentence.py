@@ -177,10 +177,13 @@ def _encoded(tokenizer: Tokenizer, text: str, mask: str, pair: str | None = None
     for one, first in ((text, None), (pair, text)):
         if one is not None:
             _offer_mask(tokenizer, one, mask, first)
-    second: str = state.get(pair) if pair else ""
-    return tokenizer.encode(state.get(text), second if second.strip() else None).masked(
-        state.get(mask), tokenizer.mask_token
-    )
+    second = _second(state.get(pair)) if pair else None
+    return tokenizer.encode(state.get(text), second).masked(state.get(mask), tokenizer.mask_token)
+
+
+def _second(typed: str) -> str | None:
+    """The second of a pair; white space alone is none."""
+    return typed if typed.strip() else None
 
 
 def _offer_mask(tokenizer: Tokenizer, text: str, mask: str, first: str | None) -> None:
@@ -210,10 +213,7 @@ def _set_text(tokenizer: Tokenizer, typed: str, text: str, mask: str, first: str
     if first is None:
         old, new = tokenizer.encode(state.get(text)), tokenizer.encode(typed)
     else:
-        old, new = (
-            tokenizer.encode(state.get(first), second if second.strip() else None)
-            for second in (state.get(text), typed)
-        )
+        old, new = (tokenizer.encode(state.get(first), _second(second)) for second in (state.get(text), typed))
     state.put(**{text: typed, mask: carried_masks(old, new, state.get(mask)), "pin": (None, None)})
 
 

@@ -199,6 +199,12 @@ def get(name: str) -> Any:  # noqa: ANN401 - settings have types of their own
     return st.session_state["state"][name]
 
 
+def number(name: str, n: int, own: int) -> int:
+    """The value of a setting that counts from 0: `own` where the page chooses, the last of n where it is too high."""
+    asked = get(name)
+    return own if asked == CHOSEN else min(asked, n - 1)
+
+
 def put(**values: object) -> None:
     """Change settings; call it from a widget's callback, so that the whole page sees the change."""
     st.session_state["state"] = {**st.session_state["state"], **values}
@@ -274,6 +280,7 @@ __all__ = [
     "address",
     "get",
     "keyed",
+    "number",
     "put",
     "put_told",
     "start",

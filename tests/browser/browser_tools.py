@@ -55,9 +55,10 @@ class Server:
 
 
 def settle(page: Page) -> None:
-    """Wait until the app has answered and drawn."""
+    """Wait until the app has answered and drawn: a picture is moved while placeholders stand above it."""
     page.wait_for_timeout(200)
     page.wait_for_selector('[data-testid="stApp"][data-test-script-state="notRunning"]', timeout=60_000)
+    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=60_000)
     page.wait_for_timeout(200)
 
 

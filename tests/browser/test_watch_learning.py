@@ -50,8 +50,6 @@ def test_a_moment_is_pressed_on_the_curve(server: Server, visit: Visit) -> None:
 def test_pictures_lie_in_sight_and_the_page_fits_a_phone(server: Server, visit: Visit) -> None:
     page = visit(f"{server.url}/learning")
     for i in range(3):
-        box = page.locator(".js-plotly-plot").nth(i).bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 900
+        expect(page.locator(".js-plotly-plot").nth(i)).to_be_in_viewport(ratio=1)
     phone = visit(f"{server.url}/learning", width=390, height=844)
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -41,12 +41,6 @@ class Side:
         return self.checkpoint.report.digest, self.encoding
 
 
-def every_head(checkpoint: Checkpoint) -> list[Head]:
-    """All heads of a model."""
-    config = checkpoint.config
-    return [(layer, head) for layer in range(config.num_hidden_layers) for head in range(config.num_attention_heads)]
-
-
 def survey(checkpoint: Checkpoint, encoding: Encoding) -> Survey:
     """All heads small, and their numbers."""
 
@@ -114,4 +108,4 @@ def moved(first: Side, second: Side) -> Floats:
     return kept(("moved", first.key, second.key), ask)
 
 
-__all__ = ["Head", "Side", "change", "every_head", "flow", "layer", "mean", "moved", "rollout", "survey"]
+__all__ = ["Head", "Side", "change", "flow", "layer", "mean", "moved", "rollout", "survey"]

@@ -61,16 +61,21 @@ def offer_head(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int
 
 
 def offer_map(
-    checkpoint: Checkpoint, encoding: Encoding, weights: Floats, name: str, chosen: view.ViewState, data: bytes
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    weights: Floats,
+    name: str,
+    chosen: view.ViewState,
+    data: Callable[[], bytes],
 ) -> None:
-    """A map that is no single head's: its view, `data`, as HTML, and its numbers."""
+    """A map that is no single head's: its view, of `data`, as HTML, and its numbers."""
 
     def table() -> AttentionTable:
         return _table(checkpoint, encoding, weights[None, None], chosen, [name], [name])
 
     stem = name.replace(" ", "_").replace(",", "")
     with _row():
-        _button("HTML", lambda: view.page(None, [data], name), f"{stem}.html", "text/html", "the view, works offline")
+        _button("HTML", lambda: view.page(None, [data()], name), f"{stem}.html", "text/html", "the view, works offline")
         _numbers(table, stem)
         _button("NPZ", lambda: attention_npz(table()), f"{stem}.npz", _BYTES, "this map as shown, exact")
 

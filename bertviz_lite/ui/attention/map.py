@@ -66,7 +66,7 @@ def one(
         chosen = replace(chosen, rescale=False)  # the rows of a difference sum to 0
     data = partial(view.map_data, encoding, weights, title, state=chosen, link=title, labels=labels, signed=signed)
     _draw(_whole, "one_map", lambda heard: data(heard=heard))
-    attention_files.offer_map(checkpoint, encoding, weights, title, chosen, data())
+    attention_files.offer_map(checkpoint, encoding, weights, title, chosen, data)
 
 
 def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
@@ -75,11 +75,7 @@ def opened(checkpoint: Checkpoint, statistics: HeadStatistics) -> answers.Head:
     """
     first = st.session_state.setdefault(f"first_head_{checkpoint.report.digest}", first_look(statistics))
     sizes = (checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads)
-    layer, head = (
-        first[i] if (asked := state.get(name)) == state.CHOSEN else min(asked, sizes[i] - 1)
-        for i, name in enumerate(("layer", "head"))
-    )
-    return layer, head
+    return state.number("layer", sizes[0], first[0]), state.number("head", sizes[1], first[1])
 
 
 def shown_state(encoding: Encoding) -> view.ViewState:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, head_records, leaders, named_heads
+from bertviz_lite.analysis import LONGEST_FLOW, HeadStatistics, every_head, head_records, leaders, named_heads
 from bertviz_lite.analysis.units import Floats
 from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import InputError, TextError
@@ -124,7 +124,7 @@ def means(checkpoint: Checkpoint, encoding: Encoding) -> None:
 def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str, Floats, str]:
     """Title, map, and what it is."""
     n_layers, n_heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
-    every = answers.every_head(checkpoint)
+    every = every_head(checkpoint.config)
     if kind == "heads":
         chosen = _chosen_heads(checkpoint, encoding, every)
         title = "mean of " + ", ".join(f"{layer}·{head}" for layer, head in chosen[:6]) + " …" * (len(chosen) > 6)
@@ -132,8 +132,7 @@ def _summary(checkpoint: Checkpoint, encoding: Encoding, kind: str) -> tuple[str
     if kind == "all":
         weights = answers.mean(checkpoint, encoding, every)
         return "mean of all heads", weights, f"The mean of all {len(every)} heads. What few heads do, it hides."
-    layer = state.get("of_layer")
-    layer = n_layers - 1 if layer == state.CHOSEN else min(layer, n_layers - 1)
+    layer = state.number("of_layer", n_layers, n_layers - 1)
     label = "Up to layer" if kind == "rollout" else "Layer"
     st.select_slider(label, list(range(n_layers)), **state.keyed("of_layer", showing=layer))
     if kind == "layer":
@@ -166,9 +165,8 @@ def _flow_to(encoding: Encoding) -> int:
         raise TextError(
             f"Flow takes too long for {len(encoding)} tokens: give at most {LONGEST_FLOW}, or see the rollout."
         )
-    asked = state.get("flow_to")
     first = next(iter(encoding.mask_positions), len(encoding) // 2)
-    at = first if asked == state.CHOSEN else min(asked, len(encoding) - 1)
+    at = state.number("flow_to", len(encoding), first)
     places = range(len(encoding))
     st.selectbox(
         "To", places, format_func=lambda i: f"{encoding.pieces[i]} ({i})", **state.keyed("flow_to", showing=at)
@@ -230,8 +228,7 @@ def _other_head(checkpoint: Checkpoint, head: answers.Head) -> answers.Head:
             st.selectbox(f"First: {name}", list(range(n)), **state.keyed(name, showing=at), width=105)
         shown = []
         for i, name in enumerate(("layer2", "head2")):
-            asked = state.get(name)
-            at = following[i] if asked == state.CHOSEN else min(asked, sizes[i] - 1)
+            at = state.number(name, sizes[i], following[i])
             label = f"Second: {name.removesuffix('2')}"
             st.selectbox(label, list(range(sizes[i])), **state.keyed(name, showing=at), width=105)
             shown.append(at)

@@ -23,8 +23,8 @@ _EQUAL = 0.05  # nats
 
 def pick_moment(training: Training) -> int:
     """The slider; returns the number of the moment on show, the last one until the visitor moves it."""
-    moments, asked = training.moments, state.get("moment")
-    at = len(moments) - 1 if asked == state.CHOSEN else min(asked, len(moments) - 1)
+    moments = training.moments
+    at = state.number("moment", len(moments), len(moments) - 1)
     slider, told = st.columns([2, 3], gap="large", vertical_alignment="center")
     slider.select_slider(
         "Tokens read so far",
@@ -126,8 +126,7 @@ def _head(training: Training, at: int, encoding: Encoding) -> None:
     # The head that ends up looking at the previous token most: watch it find its work.
     first = leaders(answers.survey(last, encoding).statistics.previous_prob, 1)[0]
     sizes = (last.config.num_hidden_layers, last.config.num_attention_heads)
-    asked = (state.get("layer"), state.get("head"))
-    picked = [own if one == state.CHOSEN else min(one, n - 1) for one, own, n in zip(asked, first, sizes, strict=True)]
+    picked = [state.number(name, n, own) for name, n, own in zip(("layer", "head"), sizes, first, strict=True)]
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown("**Where one head looks**", width="content")
         for name, n, on_show in zip(("layer", "head"), sizes, picked, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -11,10 +12,9 @@ import streamlit as st
 from bertviz_lite.analysis import Metric, ScoredLine, Totals
 from bertviz_lite.bundled import sample_file
 from bertviz_lite.checkpoints import Checkpoint
-from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.texts import KINDS, MOST_BYTES, MOST_LINES, Texts, read_texts
-from bertviz_lite.ui import charts, compute, state, visit
+from bertviz_lite.ui import charts, compute, own_file, state
 from bertviz_lite.ui.loss import job as file_job
 from bertviz_lite.ui.loss import metrics
 from bertviz_lite.ui.loss import sentence as loss_view
@@ -84,29 +84,23 @@ def table(lines: list[ScoredLine], metric: Metric) -> pd.DataFrame:
 def _texts() -> tuple[Texts, str]:
     """The visitor's file, or the sentences that ship; and its digest."""
     session = st.session_state
-    given = st.file_uploader(
+    given: Any = st.file_uploader(
         "A file: one sentence a line, or a table",
         type=[kind.removeprefix(".") for kind in KINDS],
         max_upload_size=MOST_BYTES >> 20,
-        key=f"texts_{session.setdefault('n_texts', 0)}",
+        key=own_file.box_key("texts"),
         help=f"TXT, CSV, TSV or Parquet, up to {MOST_LINES:,} lines. It stays in this server's memory, for you alone.",
     )
-    if given is not None:
-        content = given.getvalue()
-        try:
-            session["texts"] = (read_texts(given.name, content), hashlib.sha256(content).hexdigest())
-        except BertvizError as error:
-            session["texts_refused"] = str(error)
-        visit.free_uploads()
-        session["n_texts"] += 1  # an empty box
-        st.rerun()
-    if told := session.pop("texts_refused", None):
-        st.error(told)
+    own_file.keep("texts", given, lambda: _read(given.name, given.getvalue()))
     if "texts" in session:
         st.button(f"Close {plain(session['texts'][0].name)}", key="close_texts", on_click=session.pop, args=("texts",))
         found: tuple[Texts, str] = session["texts"]
         return found
     return read_texts(_SAMPLE, sample_file()), _SAMPLE
+
+
+def _read(name: str, content: bytes) -> tuple[Texts, str]:
+    return read_texts(name, content), hashlib.sha256(content).hexdigest()
 
 
 def _column(texts: Texts) -> str | None:

@@ -8,8 +8,9 @@ from bertviz_lite.checkpoints import Checkpoint, load
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import training as figures
 from bertviz_lite.tokenizer import Encoding
+from bertviz_lite.training import mean_nats
 from bertviz_lite.ui import charts, checkpoint_views, compute, sentence, shelf, state
-from bertviz_lite.ui.training.job import Job, held_out_nats, jobs, visitor
+from bertviz_lite.ui.training.job import Job, jobs, visitor
 from bertviz_lite.ui.training.plan import INIT
 from bertviz_lite.ui.wording import plain
 
@@ -99,7 +100,7 @@ def _gain(job: Job) -> str:
     judged = [row for row in job.rows() if row.get("held_out")]
     if len(judged) < 2:
         return ""
-    first, last = held_out_nats(judged[0]), held_out_nats(judged[-1])
+    first, last = (mean_nats(row["held_out"]) for row in (judged[0], judged[-1]))
     verb = "fell" if last < first else "went"
     return f" Loss on held-out text {verb} from {first:.2f} to **{last:.2f}** nats."
 

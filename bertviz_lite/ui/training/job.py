@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -279,12 +279,6 @@ class Jobs:
                     return
 
 
-def held_out_nats(row: Mapping[str, Any]) -> float:
-    """Held-out loss of a row of the log, the mean over the files of the text."""
-    losses = [float(found["loss_nats"]) for found in row["held_out"].values()]
-    return sum(losses) / len(losses)
-
-
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
     """The server's runs."""
@@ -331,4 +325,4 @@ def _no_room(error: OSError) -> TrainingError:
     return TrainingError(f"The server cannot keep this text ({error.strerror}); try again later, or with less text.")
 
 
-__all__ = ["GRACE_SECONDS", "MOST_RUNNING", "TEXT", "Job", "Jobs", "held_out_nats", "jobs", "new_folder", "visitor"]
+__all__ = ["GRACE_SECONDS", "MOST_RUNNING", "TEXT", "Job", "Jobs", "jobs", "new_folder", "visitor"]

@@ -12,9 +12,9 @@ import streamlit as st
 
 from bertviz_lite.bundled import TRAINING_TEXTS
 from bertviz_lite.checkpoints import file_name
-from bertviz_lite.errors import BertvizError, TextError, TrainingError
+from bertviz_lite.errors import TextError, TrainingError
 from bertviz_lite.texts import Texts, read_texts
-from bertviz_lite.ui import state, visit
+from bertviz_lite.ui import own_file, state
 from bertviz_lite.ui.wording import plain
 
 MOST_BYTES = 20 << 20  # of a text; minutes go by before the first step on a larger one
@@ -138,24 +138,14 @@ def pick() -> Text:
 
 def box() -> None:
     """Draw the box for the visitor's own files; what they hold is kept for this visit."""
-    session = st.session_state
     given = st.file_uploader(
         "Your own text: TXT, CSV, TSV or Parquet",
         accept_multiple_files=True,
-        key=f"training_files_{session.setdefault('n_training_files', 0)}",
+        key=own_file.box_key("training_text"),
         help="A paragraph a line, a blank line between documents. Of a table, the column called text or sentence.",
         max_upload_size=MOST_BYTES >> 20,
     )
-    if given:
-        try:
-            session["training_text"] = from_files([(file.name, file.getvalue()) for file in given])
-        except BertvizError as error:
-            session["training_text_refused"] = str(error)
-        visit.free_uploads()
-        session["n_training_files"] += 1  # an empty box
-        st.rerun()
-    if told := session.pop("training_text_refused", None):
-        st.error(plain(told))
+    own_file.keep("training_text", given, lambda: from_files([(file.name, file.getvalue()) for file in given]))
 
 
 __all__ = ["MOST_BYTES", "Text", "box", "from_files", "pick", "sample"]

@@ -10,10 +10,10 @@ import streamlit as st
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import predictions
 from bertviz_lite.figures import training as figures
-from bertviz_lite.training import KINDS, NOT_SELECTED, Progress
+from bertviz_lite.training import KINDS, NOT_SELECTED, Progress, mean_nats
 from bertviz_lite.ui import charts
 from bertviz_lite.ui.training import end as training_end
-from bertviz_lite.ui.training.job import Job, held_out_nats, jobs
+from bertviz_lite.ui.training.job import Job, jobs
 from bertviz_lite.ui.training.plan import Plan
 from bertviz_lite.ui.wording import plain
 
@@ -132,7 +132,7 @@ def _curve(job: Job, progress: Progress, rows: Sequence[Row]) -> figures.Curve:
         loss_nats=[row["loss_nats"] for row in learnt],
         lr=[row["lr"] for row in learnt],
         held_seconds=[60 * row["minutes"] for row in judged],
-        held_out_nats=[held_out_nats(row) for row in judged],
+        held_out_nats=[mean_nats(row["held_out"]) for row in judged],
         budget_seconds=60 * (job.recipe.minutes or 0),
         peak_lr=job.recipe.peak_lr,
         uniform_nats=progress.uniform_nats if from_scratch else None,  # far above a model that has learnt

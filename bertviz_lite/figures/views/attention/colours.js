@@ -1,7 +1,10 @@
 // The colours that figures/palette.py chose, in 256 steps, and those of the page.
 
+const known = new WeakMap(); // a picture asks for its ramps at every move of the pointer
+
 // [r, g, b] × 256 from colours at equal distances.
 export function ramp(stops) {
+  if (known.has(stops)) return known.get(stops);
   const channels = stops.map((stop) => [1, 3, 5].map((at) => parseInt(stop.slice(at, at + 2), 16)));
   const table = new Uint8ClampedArray(256 * 3);
   for (let i = 0; i < 256; i++) {
@@ -9,7 +12,22 @@ export function ramp(stops) {
     const low = Math.min(Math.floor(place), channels.length - 2);
     for (let c = 0; c < 3; c++) table[i * 3 + c] = channels[low][c] + (channels[low + 1][c] - channels[low][c]) * (place - low);
   }
+  known.set(stops, table);
   return table;
+}
+
+// A canvas of a pixel a step, `width` to the row. Not an offscreen one: a saved SVG needs its data URL.
+export function pixels(steps, width, table) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width, steps.length / width];
+  const ctx = canvas.getContext("2d");
+  const image = ctx.createImageData(canvas.width, canvas.height);
+  steps.forEach((step, i) => {
+    for (let c = 0; c < 3; c++) image.data[i * 4 + c] = table[step * 3 + c];
+    image.data[i * 4 + 3] = 255;
+  });
+  ctx.putImageData(image, 0, 0);
+  return canvas;
 }
 
 // Step of a ramp for a value; a signed map has its zero in the middle.

@@ -1,6 +1,6 @@
 // One map as a picture: the heatmap, the tokens that look, lines as thick as their weights, the tokens looked at.
 // Rows of all four stand side by side, so that a row of the heatmap runs on into its lines.
-import { css, level, textOn } from "./colours.js";
+import { css, level, pixels, textOn } from "./colours.js";
 import { placeOf, shape } from "./shape.js";
 
 const FAINTEST = 0.02; // of the map's largest: weaker ones are not drawn as lines, and the view says so
@@ -18,14 +18,14 @@ export class MapPainter {
 
   ready() { return this.map !== null; }
 
-  show(map) {
+  show(map, choice = {}) {
     this.map = map;
-    this.#reshape();
+    this.choose(choice);
   }
 
   choose(choice) {
     this.choice = { ...this.choice, ...choice };
-    if (this.map) this.#reshape();
+    this.#reshape();
   }
 
   #reshape() {
@@ -121,17 +121,9 @@ export class MapPainter {
 
   #pixels(theme) {
     if (this.#cells?.dark === theme.dark) return this.#cells.canvas;
-    const canvas = document.createElement("canvas"); // not an offscreen one: a saved SVG needs its data URL
-    [canvas.width, canvas.height] = [this.nColumns, this.nRows];
-    const ctx = canvas.getContext("2d");
-    const image = ctx.createImageData(this.nColumns, this.nRows);
-    this.shown.weights.forEach((weight, i) => {
-      const step = level(weight, this.most, this.signed) * 3;
-      image.data.set([this.table[step], this.table[step + 1], this.table[step + 2], 255], i * 4);
-    });
-    ctx.putImageData(image, 0, 0);
-    this.#cells = { dark: theme.dark, canvas };
-    return canvas;
+    const steps = Uint8Array.from(this.shown.weights, (weight) => level(weight, this.most, this.signed));
+    this.#cells = { dark: theme.dark, canvas: pixels(steps, this.nColumns, this.table) };
+    return this.#cells.canvas;
   }
 
   #values(ctx, heat, w, h, u, theme) {

@@ -56,23 +56,24 @@ export class MapView {
 
   #show(map, before = null) {
     this.figure.root.classList.remove("waiting");
-    this.painter.choose({ by: this.state.by, without: this.state.without, pairs: this.state.pairs, rescale: this.state.rescale, large: this.state.large, readable: this.state.readable });
+    const { by, without, pairs, rescale, large, readable } = this.state;
+    const choice = { by, without, pairs, rescale, large, readable };
     this.painter.pinned = { row: this.state.pin[0], column: this.state.pin[1] };
-    this.root.classList.toggle("large", this.state.large);
-    this.shared.overview?.large(this.state.large);
-    if (before && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#tween(before, map);
-    else this.painter.show(map);
+    this.root.classList.toggle("large", large);
+    this.shared.overview?.large(large);
+    if (before && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.#tween(before, map, choice);
+    else this.painter.show(map, choice);
     this.#controls();
     this.#redraw();
   }
 
   // From the maps before a word was masked to those after, so that the eye catches what changed.
-  #tween(before, map) {
+  #tween(before, map, choice) {
     const start = performance.now();
     const step = () => {
       if (this.painter.map !== null && this.tweening !== map) return;
       const t = Math.min((performance.now() - start) / TWEEN_MS, 1);
-      this.painter.show(t === 1 ? map : { ...map, weights: map.weights.map((weight, i) => before[i] + (weight - before[i]) * t) });
+      this.painter.show(t === 1 ? map : { ...map, weights: map.weights.map((weight, i) => before[i] + (weight - before[i]) * t) }, choice);
       if (t < 1) requestAnimationFrame(step);
       this.#redraw(t === 1);
     };

@@ -1,6 +1,6 @@
 // All heads at a glance: layers downwards, heads across, a small map each; pooled by the largest weight, so that no
 // peak is lost, and each on its own scale.
-import { css } from "./colours.js";
+import { css, pixels } from "./colours.js";
 
 export class OverviewPainter {
   maps = null; // { nLayers, nHeads, side, levels, peaks, names }
@@ -36,10 +36,10 @@ export class OverviewPainter {
     for (let head = 0; head < nHeads; head += every) ctx.fillText(String(head), left + head * pitch + cell / 2, top - 11 * u);
     ctx.textAlign = "right";
     for (let layer = 0; layer < nLayers; layer += every) ctx.fillText(String(layer), left - 7 * u, top + layer * pitch + cell / 2);
-    const pixels = this.#pooled(Math.max(Math.round(cell * 2), 1), theme);
-    ctx.imageSmoothingEnabled = pixels.side > cell;
+    const small = this.#pooled(Math.max(Math.round(cell * 2), 1), theme);
+    ctx.imageSmoothingEnabled = small.side > cell;
     for (let layer = 0; layer < nLayers; layer++) for (let head = 0; head < nHeads; head++) {
-      ctx.drawImage(pixels.canvases[layer * nHeads + head], left + head * pitch, top + layer * pitch, cell, cell);
+      ctx.drawImage(small.canvases[layer * nHeads + head], left + head * pitch, top + layer * pitch, cell, cell);
     }
     const frame = (at, colour, width) => {
       ctx.strokeStyle = colour;
@@ -62,7 +62,7 @@ export class OverviewPainter {
     if (this.#small?.side === size && this.#small.dark === theme.dark) return this.#small;
     const canvases = [];
     for (let i = 0; i < nLayers * nHeads; i++) {
-      canvases.push(paint(pool(this.maps.levels.subarray(i * side * side, (i + 1) * side * side), side, size), size, theme.attention));
+      canvases.push(pixels(pool(this.maps.levels.subarray(i * side * side, (i + 1) * side * side), side, size), size, theme.attention));
     }
     this.#small = { side: size, dark: theme.dark, canvases };
     return this.#small;
@@ -78,7 +78,7 @@ export class OverviewPainter {
   enlarged([layer, head], theme) {
     const { side, nHeads, levels } = this.maps;
     const i = layer * nHeads + head;
-    return paint(levels.subarray(i * side * side, (i + 1) * side * side), side, theme.attention);
+    return pixels(levels.subarray(i * side * side, (i + 1) * side * side), side, theme.attention);
   }
 
   // (n × n) weights of a head from its levels, to within peak / 510; null where cells stand for more than one pair.
@@ -103,19 +103,4 @@ export function pool(levels, side, size) {
     }
   }
   return pooled;
-}
-
-function paint(levels, size, table) {
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = size;
-  const ctx = canvas.getContext("2d");
-  const image = ctx.createImageData(size, size);
-  levels.forEach((level, i) => {
-    image.data[i * 4] = table[level * 3];
-    image.data[i * 4 + 1] = table[level * 3 + 1];
-    image.data[i * 4 + 2] = table[level * 3 + 2];
-    image.data[i * 4 + 3] = 255;
-  });
-  ctx.putImageData(image, 0, 0);
-  return canvas;
 }
