@@ -48,7 +48,7 @@ class EncoderOutput:
     """What the trunk computes.
 
     Attributes:
-        last_hidden_state: (B, T, D).
+        last_hidden_state: (B, T, D), or (N, D) where `positions` named N tokens.
         hidden_states: L + 1 tensors (B, T, D), the embeddings first; None unless asked for.
         attentions: L tensors (B, H, T, T), queries by keys, rows sum to 1; None unless asked for.
     """
@@ -161,8 +161,11 @@ class Attention(nn.Module):
         self.self = SelfAttention(config)
         self.output = AddAndNorm(config.hidden_size, config)
 
-    def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None) -> Tensor:
-        out: Tensor = self.output(self.self(x, bias, maps), x)
+    def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None, at: Tensor | None = None) -> Tensor:
+        context = self.self(x, bias, maps)
+        if at is not None:  # what nobody reads of the last layer is not computed: most of its work, most of the time
+            context, x = _tokens_at(context, at), _tokens_at(x, at)
+        out: Tensor = self.output(context, x)
         return out
 
 
@@ -179,7 +182,7 @@ class DenseAct(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention block, then feed-forward block."""
+    """Attention block, then feed-forward block: (B, T, D) to (B, T, D), or to (N, D) at N tokens alone."""
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
@@ -187,31 +190,33 @@ class Layer(nn.Module):
         self.intermediate = DenseAct(config.intermediate_size, config)
         self.output = AddAndNorm(config.intermediate_size, config)
 
-    def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None) -> Tensor:
-        x = self.attention(x, bias, maps)
+    def forward(self, x: Tensor, bias: Tensor, maps: list[Tensor] | None, at: Tensor | None = None) -> Tensor:
+        x = self.attention(x, bias, maps, at)
         out: Tensor = self.output(self.intermediate(x), x)
         return out
 
 
 class Encoder(nn.Module):
-    """The stack of layers."""
+    """The stack of layers; the last may be asked for some tokens alone."""
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
         self.layer = nn.ModuleList(Layer(config) for _ in range(config.num_hidden_layers))
 
-    def forward(self, x: Tensor, bias: Tensor, states: list[Tensor] | None, maps: list[Tensor] | None) -> Tensor:
+    def forward(
+        self, x: Tensor, bias: Tensor, states: list[Tensor] | None, maps: list[Tensor] | None, at: Tensor | None
+    ) -> Tensor:
         for layer in self.layer:
             if states is not None:
                 states.append(x)
-            x = layer(x, bias, maps)
+            x = layer(x, bias, maps, at if layer is self.layer[-1] else None)
         if states is not None:
             states.append(x)
         return x
 
 
 class BERTModel(nn.Module):
-    """The trunk: ids (B, T) to vectors (B, T, D)."""
+    """The trunk: ids (B, T) to vectors (B, T, D), or (N, D) of N tokens."""
 
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
@@ -227,6 +232,7 @@ class BERTModel(nn.Module):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         *,
+        positions: Tensor | None = None,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
     ) -> EncoderOutput:
@@ -236,13 +242,16 @@ class BERTModel(nn.Module):
             input_ids: (B, T) integers in [0, V).
             attention_mask: (B, T) ones for tokens, zeros for padding; by default zeros at the padding id.
             token_type_ids: (B, T) segments; zeros by default.
+            positions: (N, 2) pairs (sequence, token): the last layer is then finished for these alone.
             output_hidden_states: also return every layer's input and the last output.
             output_attentions: also return the attention maps, after softmax and before dropout.
 
         Raises:
-            InputError: a shape, id, segment or length does not fit; the message says which.
+            InputError: a shape, id, segment, length or position does not fit; the message says which.
         """
         check_ids(self.config, input_ids)
+        if positions is not None:
+            check_positions(input_ids, positions)
         if attention_mask is None:
             attention_mask = input_ids != self.config.pad_token_id
         if token_type_ids is None:
@@ -255,7 +264,10 @@ class BERTModel(nn.Module):
         bias = torch.zeros_like(hidden, dtype=x.dtype).masked_fill(hidden, torch.finfo(x.dtype).min)
         states: list[Tensor] | None = [] if output_hidden_states else None
         maps: list[Tensor] | None = [] if output_attentions else None
-        x = self.encoder(x, bias, states, maps)
+        # Hidden states are asked for whole.
+        x = self.encoder(x, bias, states, maps, positions if states is None else None)
+        if states is not None and positions is not None:
+            x = _tokens_at(x, positions)
         return EncoderOutput(x, None if states is None else tuple(states), None if maps is None else tuple(maps))
 
 
@@ -335,20 +347,17 @@ class BERTForMaskedLM(nn.Module):
         check_ids(self.config, input_ids)  # first: labels and positions are measured against the ids
         if labels is not None:
             check_labels(self.config, input_ids, labels)
-        if positions is not None:
-            check_positions(input_ids, positions)
         encoded = self.bert(
             input_ids,
             attention_mask,
             token_type_ids,
+            positions=positions,
             output_hidden_states=output_hidden_states,
             output_attentions=output_attentions,
         )
-        x = encoded.last_hidden_state  # (B, T, D)
-        if positions is not None:
-            x = x[positions[:, 0], positions[:, 1]]  # (N, D): taken before the projection to the vocabulary
-            labels = None if labels is None else labels[positions[:, 0], positions[:, 1]]
-        logits = self.cls(x)  # (B, T, V) or (N, V)
+        logits = self.cls(encoded.last_hidden_state)  # (B, T, V) or (N, V)
+        if labels is not None and positions is not None:
+            labels = _tokens_at(labels, positions)
         loss = None if labels is None else _masked_lm_loss(logits, labels)
         return MaskedLMOutput(logits, loss, encoded.hidden_states, encoded.attentions)
 
@@ -494,10 +503,18 @@ def _resized(old: Tensor, n: int, std: float) -> nn.Parameter:
     return nn.Parameter(new, requires_grad=old.requires_grad)
 
 
+def _tokens_at(x: Tensor, positions: Tensor) -> Tensor:
+    """(N, ...) of (B, T, ...): what stands at N pairs (sequence, token)."""
+    # By one index into B·T rows: the gradient of two is several times slower.
+    return x.flatten(0, 1).index_select(0, positions[:, 0] * x.shape[1] + positions[:, 1])
+
+
 def _masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
     asked = labels != IGNORED_LABEL
     if not asked.any():
         return logits[asked].float().sum()  # a mean over nothing is NaN; this zero keeps its graph
+    if asked.all():  # as where positions were named: no copy of the logits then
+        return F.cross_entropy(logits.flatten(0, -2).float(), labels.flatten().long())
     return F.cross_entropy(logits[asked].float(), labels[asked].long())
 
 

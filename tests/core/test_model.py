@@ -105,6 +105,27 @@ def test_positions_are_rows_of_the_full_logits(grad: bool) -> None:
     close(rows, torch.stack([full[2, 0], full[0, 12], full[1, 3], full[1, 3]]))
 
 
+def test_positions_leave_hidden_states_and_maps_whole() -> None:
+    model, (ids, mask) = ours(), padded()
+    some = {"positions": torch.tensor([[2, 0], [1, 3]])}
+    asked = {"output_hidden_states": True, "output_attentions": True}
+    full, found = model.bert(ids, mask, **asked), model.bert(ids, mask, **some, **asked)
+    for one, other in zip(full.hidden_states + full.attentions, found.hidden_states + found.attentions, strict=True):
+        close(other, one)
+    for rows in (found, model.bert(ids, mask, **some), model.bert(ids, mask, **some, output_attentions=True)):
+        close(rows.last_hidden_state, torch.stack([full.last_hidden_state[2, 0], full.last_hidden_state[1, 3]]))
+
+
+def test_gradients_are_the_same_where_only_the_labelled_positions_are_computed() -> None:
+    (ids, mask), (model, same) = padded(), (ours(), ours())
+    labels = torch.full_like(ids, -100)
+    labels[2, 0], labels[0, 12], labels[1, 3] = 7, 8, 9
+    model(ids, mask, labels=labels).loss.backward()
+    same(ids, mask, labels=labels, positions=(labels != -100).nonzero()).loss.backward()
+    for (name, one), other in zip(model.named_parameters(), same.parameters(), strict=True):
+        assert_close(other.grad, one.grad, atol=1e-6, rtol=1e-4, msg=lambda said, name=name: f"{name}: {said}")
+
+
 def test_loss_counts_only_labels_at_the_positions() -> None:
     model, ids = ours(), token_ids(batch=2)
     labels = torch.full_like(ids, -100)
