@@ -10,7 +10,7 @@ from bertviz_lite.ui.wording import plain
 
 LEAD = (
     "A model learns from nothing but text: hide words, guess them, move every weight a little towards the right "
-    "answer. **Press Start and watch**; the trained model is then in use on all pages."
+    "answer. **Start one and watch**; the trained model is then in use on all pages."
 )
 MORE = (
     "The loss is −ln of the probability of the hidden token, averaged over those asked for. Held-out text is never "

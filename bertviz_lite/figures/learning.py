@@ -112,7 +112,7 @@ def curve(
         figure.add_hline(y=loss, line={"color": palette.ink(dark), "width": 1, "dash": "dash"}, opacity=0.5)
         on_right = abs(loss - ends[-1]) > abs(loss - ends[0])  # where the curve leaves room
         figure.add_annotation(
-            x=last * 1.03 if on_right else 0, y=loss, text=f"{escaped(text)} {loss:.2f}", showarrow=False,
+            x=last * 0.97 if on_right else 0, y=loss, text=f"{escaped(text)} {loss:.2f}", showarrow=False,
             xanchor="right" if on_right else "left", yanchor="bottom", font={"size": 12},
         )  # fmt: skip
     decades = [0, *(10**power for power in range(4, 10) if place(10**power) <= last * 1.02)]

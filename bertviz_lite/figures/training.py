@@ -12,6 +12,8 @@ from plotly.subplots import make_subplots
 from bertviz_lite.figures import palette
 from bertviz_lite.figures.palette import Figure
 
+_ROOM = 0.5  # of what frequency alone costs: so far a small model comes in some minutes
+_UNKNOWN_NATS = 8.0  # height of the axis before anything is known
 _MINUTES_FROM = 150  # seconds; a longer axis counts minutes
 
 _CSS = """
@@ -85,7 +87,7 @@ def curve(drawn: Curve, *, dark: bool = False) -> Figure:
     line(drawn.seconds, drawn.loss_nats, "training text", ".2f", 1, colour=steps[4], mode="lines")
     line(drawn.held_seconds, drawn.held_out_nats, "held-out text", ".2f", 1, colour=steps[7], mode="lines+markers")
     line(drawn.seconds, drawn.lr, "learning rate", ".2e", 2, colour=palette.ink(dark), mode="lines")
-    guesses = [(drawn.uniform_nats, "guessing blindly"), (drawn.unigram_nats, "by frequency alone")]
+    guesses = [(drawn.uniform_nats, "blind guess"), (drawn.unigram_nats, "frequency")]
     for nats, name in guesses:
         if nats is not None:
             figure.add_hline(
@@ -102,25 +104,36 @@ def curve(drawn: Curve, *, dark: bool = False) -> Figure:
 
 
 def _range(drawn: Curve) -> list[float]:
-    """Around what is drawn, not from zero: the gain is what counts. A loss that is no number has no place."""
+    """Around what is drawn, not from zero: the gain is what counts. A loss that is no number has no place.
+
+    A run from scratch gets room below from the start, so that the axis stands still while the curve falls.
+    """
     guesses = [nats for nats in (drawn.uniform_nats, drawn.unigram_nats) if nats is not None]
-    values = [nats for nats in (*drawn.loss_nats, *drawn.held_out_nats, *guesses) if math.isfinite(nats)] or [0.0]
-    margin = max(0.12 * (max(values) - min(values)), 0.1)
+    room = [_ROOM * drawn.unigram_nats] if drawn.unigram_nats is not None else []
+    found = [nats for nats in (*drawn.loss_nats, *drawn.held_out_nats, *guesses, *room) if math.isfinite(nats)]
+    values = found or [0.0, _UNKNOWN_NATS]
+    margin = max(0.12 * (max(values) - min(values)), 0.1) if found else 0.0
     return [min(values) - margin, max(values) + margin]
 
 
-def answers(moments: Sequence[str], asked: Sequence[Asked], *, dark: bool = False) -> str:
+def answers(moments: Sequence[str], asked: Sequence[Asked], *, n_columns: int = 0, dark: bool = False) -> str:
     """HTML of what a model said at several moments: a row a masked place, a column a moment, blue by probability.
 
     Args:
         moments: names of the columns.
         asked: every one with an answer for each moment.
+        n_columns: room for so many moments from the first on, so that none moves when another comes.
     """
-    cells = ['<span class="head"></span>', *(f'<span class="head">{escape(name)}</span>' for name in moments)]
+    free = max(n_columns - len(moments), 0)
+    cells = [
+        '<span class="head"></span>',
+        *(f'<span class="head">{escape(name)}</span>' for name in [*moments, *[""] * free]),
+    ]
     for place in asked:
         cells.append(f'<span class="text">{escape(place.before)}<b>[MASK]</b>{escape(place.after)}</span>')
         cells += [f'<div class="said">{"".join(_said(*answer, dark) for answer in said)}</div>' for said in place.said]
-    columns = f"grid-template-columns: minmax(9rem, 2.2fr) repeat({len(moments)}, minmax(5.2rem, 1fr))"
+        cells += ["<span></span>"] * free
+    columns = f"grid-template-columns: minmax(9rem, 2.2fr) repeat({len(moments) + free}, minmax(5.2rem, 1fr))"
     return f'{_CSS}<div class="learns" style="{columns}">{"".join(cells)}</div>'
 
 

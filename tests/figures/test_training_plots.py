@@ -22,8 +22,8 @@ def test_the_curve_shows_both_losses_the_rate_and_the_price_of_guessing(dark: bo
     assert rate["y"] == [1e-3, 2e-3, 1e-3]
     assert [shape["y0"] for shape in figure["layout"]["shapes"]] == [7.6, 5.9]
     assert {note["text"] for note in figure["layout"]["annotations"]} == {
-        "guessing blindly 7.60",
-        "by frequency alone 5.90",
+        "blind guess 7.60",
+        "frequency 5.90",
     }
     low, high = figure["layout"]["yaxis"]["range"]
     assert low < min(CURVE.loss_nats)
@@ -42,6 +42,18 @@ def test_no_loss_yet_and_a_loss_that_is_no_number_are_drawn() -> None:
     assert "shapes" not in plotted(training.curve(empty))["layout"]
     broken = replace(CURVE, loss_nats=[7.0, math.nan, math.inf])
     assert all(map(math.isfinite, plotted(training.curve(broken))["layout"]["yaxis"]["range"]))
+
+
+def test_the_axis_stands_still_while_a_new_model_begins_to_learn() -> None:
+    start = replace(CURVE, seconds=[], loss_nats=[], lr=[], held_seconds=[0], held_out_nats=[5.9])
+    ranges = [plotted(training.curve(drawn))["layout"]["yaxis"]["range"] for drawn in (start, CURVE)]
+    assert ranges[0] == ranges[1]
+
+
+def test_moments_to_come_have_room() -> None:
+    asked = training.Asked("The ", " ran.", [[("cat", 1.0)]])
+    assert "repeat(5," in training.answers(["before"], [asked], n_columns=5)
+    assert "repeat(1," in training.answers(["before"], [asked])
 
 
 def test_answers_stand_in_their_moment_with_the_colour_of_their_probability() -> None:

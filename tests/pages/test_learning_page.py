@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,8 +14,8 @@ import bertviz_lite
 from bertviz_lite.analysis import attention_maps, pseudo_loss, top_k
 from bertviz_lite.bundled import EXAMPLES, LEARNING_EXAMPLES, moments
 from bertviz_lite.ui.learning.moments import Training, bundled_training
-from bertviz_lite.ui.learning.strips import order_learnt
-from bertviz_lite.ui.learning.view import standing
+from bertviz_lite.ui.learning.strips import dearer_first
+from bertviz_lite.ui.learning.view import order_learnt, standing
 
 PAGE = "pages/learning.py"
 SAVED = moments()
@@ -132,11 +133,12 @@ def made_up(nats: float, levels: dict[str, float], right_share: dict[str, list[f
 
 def test_where_it_stands_is_told_from_the_numbers() -> None:
     levels = {"blind": 8.0, "frequency": 6.0, "left": 4.0}
-    assert "past *frequency* (6.00), *left* (4.00) still ahead" in standing(made_up(5.0, levels, {}), 0)
+    assert "past the dashed line *frequency* (6.00), *left* (4.00) still ahead" in standing(made_up(5.0, levels, {}), 0)
     assert "as good as *frequency*" in standing(made_up(6.02, levels, {}), 0)
-    assert standing(made_up(3.0, levels, {}), 0) == "Held-out loss **3.00 nats**: past *left* (4.00)."
+    assert standing(made_up(3.0, levels, {}), 0) == "Held-out loss **3.00 nats**: past the dashed line *left* (4.00)."
     assert standing(made_up(9.0, levels, {}), 0) == "Held-out loss **9.00 nats**: *blind* (8.00) still ahead."
-    assert standing(made_up(9.0, {}, {"b": [0.25, 1, 1]}), 0) == "Held-out loss **9.00 nats**. Probes right: b **25%**."
+    told = standing(made_up(9.0, {}, {"b": [0.25, 1, 1]}), 0)
+    assert told == "Held-out loss **9.00 nats**. Probes right, half of them by chance: b **25%**."
 
 
 def test_the_order_of_learning_is_told_from_the_numbers() -> None:
@@ -146,3 +148,11 @@ def test_the_order_of_learning_is_told_from_the_numbers() -> None:
     )
     assert told.endswith("**never** (70%).")
     assert order_learnt(made_up(1, {}, {"always": [1, 1, 1]})) == "At least 80% right: **always** from 1 k tokens on."
+    assert not order_learnt(made_up(1, {}, {}))
+
+
+def test_classes_that_become_dearer_first_are_told_from_the_numbers() -> None:
+    training = replace(made_up(1, {}, {}), class_nats={"rare": [7.9, 8.4, 3.0], "common": [7.8, 7.9, 0.1]})
+    assert dearer_first(training).startswith("**Rare** become dearer at first (7.9 → 8.4 at 1 k): ")
+    assert "common" not in dearer_first(training)
+    assert not dearer_first(replace(training, class_nats={"common": [7.8, 7.9, 0.1]}))

@@ -17,6 +17,7 @@ from train_tools import job as small_job
 
 import bertviz_lite
 from bertviz_lite.bundled import TRAINING_TEXTS
+from bertviz_lite.training import mean_nats
 from bertviz_lite.training.corpus import find_sources, learn_tokenizer
 from bertviz_lite.ui.training import job as training_job
 from bertviz_lite.ui.training.job import Job, jobs
@@ -92,7 +93,7 @@ def test_a_trained_model_is_in_use_on_all_pages_and_after_a_reload(open_page: Op
     at = open_page(PAGE)
     assert not at.exception
     assert model_in_use(at) == "a small model"
-    first, last = (training_job.held_out_nats(row) for row in (job.rows()[0], job.rows()[-1]))
+    first, last = (mean_nats(row["held_out"]) for row in (job.rows()[0], job.rows()[-1]))
     assert f"from {first:.2f} to **{last:.2f}** nats" in at.success[0].value
     assert last < first
     assert not (job.out / "run" / "store").exists(), "what is not needed any more makes room"

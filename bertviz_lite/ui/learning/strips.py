@@ -18,8 +18,8 @@ from bertviz_lite.ui.learning.moments import Training
 from bertviz_lite.ui.wording import plain
 
 _MOST_WORDS = 9
-_KNOWN = 0.8  # share of probes from which on a kind counts as learnt
 _CHANCE = 0.5
+_DEARER = 0.2  # nats
 _PROBES = (
     "Twenty of each kind; a blind guess gets half of them right. **Frequency**: two words fit a gap, and the far more "
     "frequent one should be likelier. All others: two words and two gaps, and the words should be likelier in their "
@@ -37,7 +37,7 @@ def of_sentence(training: Training, at: int, encoding: Encoding) -> None:
         st.info("Type a sentence above, or press an example, to see it at every moment.")
         return
     if encoding.mask_positions:
-        st.markdown("**Guessed at the mask**: first choices of all moments; bold where it is the first choice")
+        st.markdown("**Guessed at the mask**: first choices of all moments, in bold, and the second at the end")
         _words(training, at, encoding, sight.mask_number(encoding))
     st.markdown("**Loss of each token**, masked in turn (nats)")
     _losses(training, at, encoding)
@@ -46,34 +46,25 @@ def of_sentence(training: Training, at: int, encoding: Encoding) -> None:
 def measured(training: Training, at: int) -> None:
     """What was measured of every moment: probes by kind and losses by class of token."""
     if training.right_share:
-        st.markdown(
-            "**Probes right, by kind** (%)",
-            help=_PROBES,
-        )
+        st.markdown("**Probes right, by kind** (% of twenty each; 50 by chance)", help=_PROBES)
         cells = _measure(training.right_share, ".0%", training, "probability", (_CHANCE - 0.1, 1.0))
         _draw(training, at, "probes", cells)
-        st.markdown(order_learnt(training))
+        st.caption("One probe is 5%: kinds that are a probe or two apart are as good as equal.")
     if training.class_nats:
         st.markdown("**Loss by class of token** (nats)", help="Thirty sentences of our own, each token masked in turn.")
         _draw(training, at, "classes", _measure(training.class_nats, ".1f", training, "loss", _NATS))
+        st.markdown(dearer_first(training))
 
 
-def order_learnt(training: Training) -> str:
-    """From when on each kind of probe is known, in words; the order is that of the moments, not of the list."""
-    since: dict[str, int] = {}
-    for kind, shares in training.right_share.items():
-        known = [share >= _KNOWN for share in shares]
-        if known[-1]:
-            since[kind] = len(known) - known[::-1].index(False) if False in known else 0
-    learnt = [
-        f"**{kind}** from {training.moments[at].name}{' tokens on' if i == 0 else ''}"
-        for i, (kind, at) in enumerate(sorted(since.items(), key=lambda entry: entry[1]))
-    ]
-    missing = [f"**{kind}** ({shares[-1]:.0%})" for kind, shares in training.right_share.items() if kind not in since]
-    parts = [f"at least {_KNOWN:.0%} right: {', '.join(learnt)}"] if learnt else []
-    parts += [f"below that to the end: {', '.join(missing)}"] if missing else []
-    told = "; ".join(parts)
-    return f"{told[:1].upper()}{told[1:]}."
+def dearer_first(training: Training) -> str:
+    """Which classes of token became dearer before they became cheaper, and why; nothing where none did."""
+    found: list[str] = []
+    for name, losses in training.class_nats.items():
+        worst = int(np.argmax(losses))
+        if losses[worst] - losses[0] >= _DEARER:
+            there = f"{losses[0]:.1f} → {losses[worst]:.1f} at {training.moments[worst].name}"
+            found.append(f"**{name if found else name.capitalize()}** become dearer at first ({there})")
+    return f"{', '.join(found)}: what frequent pieces gain, rare ones pay." if found else ""
 
 
 def _words(training: Training, at: int, encoding: Encoding, mask: int) -> None:
@@ -104,8 +95,10 @@ def _asked(tokenizer: Tokenizer) -> int | None:
 
 
 def followed(found: Sequence[MaskPredictions], mask: int, asked: int | None) -> list[int]:
-    """Ids of the words worth a row: first choices as they came up, what stood there, and the word asked for."""
-    wanted = [int(one.ids[mask, 0]) for one in found]
+    """Ids of the words worth a row: first choices as they came up, the second of the last moment, what stood there, and
+    the word asked for.
+    """
+    wanted = [*(int(one.ids[mask, 0]) for one in found), int(found[-1].ids[mask, 1])]
     original = int(found[-1].original_ids[mask])
     always = [token for token in (original, asked) if token is not None and token >= 0]
     firsts = list(dict.fromkeys(token for token in wanted if token not in always))
@@ -165,4 +158,4 @@ def _short(prob: float, *, first: bool) -> str:
     return f"{prob:.3f}"[1:] if 0.01 <= prob < 0.9995 else f"{prob:.4f}".lstrip("0") if first else ""
 
 
-__all__ = ["followed", "measured", "of_sentence", "order_learnt"]
+__all__ = ["dearer_first", "followed", "measured", "of_sentence"]

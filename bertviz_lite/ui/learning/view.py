@@ -19,6 +19,7 @@ from bertviz_lite.ui.learning.moments import Training
 
 _BARS = 9
 _EQUAL = 0.05  # nats
+_KNOWN = 0.8  # share of probes from which on a kind counts as learnt
 
 
 def pick_moment(training: Training) -> int:
@@ -32,7 +33,7 @@ def pick_moment(training: Training) -> int:
         format_func=lambda i: moments[i].name,
         **state.keyed("moment", showing=at),
     )
-    told.markdown(standing(training, at))
+    told.markdown(" ".join(filter(None, (standing(training, at), order_learnt(training)))))
     return at
 
 
@@ -41,14 +42,34 @@ def standing(training: Training, at: int) -> str:
     loss = training.moments[at].held_out_nats
     beside = [f"as good as *{name}*" for name, nats in training.levels.items() if abs(nats - loss) <= _EQUAL]
     if not beside:
-        beaten = [f"past *{name}* ({nats:.2f})" for name, nats in training.levels.items() if loss < nats]
+        beaten = [
+            f"past the dashed line *{name}* ({nats:.2f})" for name, nats in training.levels.items() if loss < nats
+        ]
         ahead = [f"*{name}* ({nats:.2f}) still ahead" for name, nats in training.levels.items() if loss > nats]
         beside = beaten[-1:] + ahead[:1]
     told = (
         f"Held-out loss **{loss:.2f} nats**: {', '.join(beside)}." if beside else f"Held-out loss **{loss:.2f} nats**."
     )
     right = ", ".join(f"{kind} **{shares[at]:.0%}**" for kind, shares in training.right_share.items())
-    return f"{told} Probes right: {right}." if right else told
+    return f"{told} Probes right, half of them by chance: {right}." if right else told
+
+
+def order_learnt(training: Training) -> str:
+    """From when on each kind of probe is known, in words; the order is that of the moments, not of the list."""
+    since: dict[str, int] = {}
+    for kind, shares in training.right_share.items():
+        known = [share >= _KNOWN for share in shares]
+        if known[-1]:
+            since[kind] = len(known) - known[::-1].index(False) if False in known else 0
+    learnt = [
+        f"**{kind}** from {training.moments[at].name}{' tokens on' if i == 0 else ''}"
+        for i, (kind, at) in enumerate(sorted(since.items(), key=lambda entry: entry[1]))
+    ]
+    missing = [f"**{kind}** ({shares[-1]:.0%})" for kind, shares in training.right_share.items() if kind not in since]
+    parts = [f"at least {_KNOWN:.0%} right: {', '.join(learnt)}"] if learnt else []
+    parts += [f"below that to the end: {', '.join(missing)}"] if missing else []
+    told = "; ".join(parts)
+    return f"{told[:1].upper()}{told[1:]}." if told else ""
 
 
 def row(training: Training, at: int, encoding: Encoding) -> None:
@@ -141,6 +162,13 @@ def _head(training: Training, at: int, encoding: Encoding) -> None:
     layer, head = picked
     maps = answers.layer(training.moments[at].checkpoint, encoding, layer).weights
     charts.chart(figures.head_map(maps[head], token_units(encoding).labels, dark=charts.is_dark()), "map")
+    then, now = (_previous_share(training, moment, encoding, picked) for moment in (0, at))
+    st.caption(f"The previous token gets {now:.0%} of its attention at this moment, {then:.0%} before the first step.")
+
+
+def _previous_share(training: Training, at: int, encoding: Encoding, head: list[int]) -> float:
+    survey = answers.survey(training.moments[at].checkpoint, encoding)
+    return float(survey.statistics.previous_prob[head[0], head[1]])
 
 
 def _most_nats(training: Training, encoding: Encoding) -> float:
@@ -154,4 +182,4 @@ def _most_nats(training: Training, encoding: Encoding) -> float:
     )
 
 
-__all__ = ["moment", "pick_moment", "row", "standing"]
+__all__ = ["moment", "order_learnt", "pick_moment", "row", "standing"]

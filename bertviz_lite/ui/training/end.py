@@ -119,11 +119,10 @@ def _key_before(job: Job) -> str:
 
 def _beside(job: Job, after: Checkpoint) -> None:
     """The visitor's sentence under both models."""
-    key, name = job.begun_with or ("", "")
     st.markdown("**Your sentence, before and after**")
     encoding = sentence.box(after)
     sentence.row(encoding, clickable=True)
-    before = shelf.get(key) if key in shelf.choices() else load(job.folder / INIT, name=name, headless=True)
+    before = _before(job)
     models = [model for model in (before, after) if model.predicts]
     if not encoding.mask_positions:
         st.info("Nothing is masked: click a word above.")
@@ -133,6 +132,18 @@ def _beside(job: Job, after: Checkpoint) -> None:
     asked = [figures.Asked(*around[i], [answers[i] for answers in said]) for i in range(len(around))]
     names = ["before", "after"][-len(models) :]
     st.html(figures.answers(names, asked, dark=charts.is_dark()))
+
+
+def _before(job: Job) -> Checkpoint:
+    """The model that was continued; where it was closed, read from the run's folder once for the visit."""
+    key, name = job.begun_with or ("", "")
+    if key in shelf.choices():
+        return shelf.get(key)
+    read: dict[str, Checkpoint] = st.session_state.setdefault("begun_with", {})
+    if job.run not in read:
+        read.clear()
+        read[job.run] = load(job.folder / INIT, name=name, headless=True)
+    return read[job.run]
 
 
 def _said(model: Checkpoint, encoding: Encoding) -> list[list[tuple[str, float]]]:

@@ -18,7 +18,7 @@ from bertviz_lite.ui.training.plan import Plan
 from bertviz_lite.ui.wording import plain
 
 _POLL_SECONDS = 1.0
-_MOMENTS = 5  # columns of answers
+_MOMENTS = (0.0, 0.08, 0.2, 0.5)  # of the time: columns of answers, which stay where they are; then the latest
 _SAID = 3  # pieces of an answer
 _MOST_ASKED = 6  # rows of answers
 
@@ -30,21 +30,28 @@ def before(plan: Plan) -> None:
     seen = plan.seen()
     whose = "a new model" if plan.size is not None else "this model"
     st.markdown(f"**{plain(plan.text.name)}**, {plan.text.n_words:,} words. {plain(plan.text.about)}")
-    st.markdown(f"One training example of it, as {whose} reads it; below what is asked for stands what is right:")
+    rule = plan.masking
+    st.markdown(
+        f"One training example of it, as {whose} reads it. Tokens in a box are asked for ({rule.rate:.0%} of them), "
+        f"with the right answer below: {rule.masked_share:.0%} of these are hidden, {rule.random_share:.0%} are "
+        "exchanged, the rest stand as they are."
+    )
     _example(seen.example)
     picture, words = st.columns(2, gap="large")
     with picture:
-        st.markdown("**Its commonest pieces**, by their share of the text")
+        st.markdown("**The text's commonest pieces**, by their share of it")
         charts.chart(predictions.bars(seen.pieces, seen.probs, what="share", dark=charts.is_dark()), "common_pieces")
     with words:
         st.markdown("**What guessing costs**")
         st.markdown(
             f"Blindly among {seen.vocab_size:,} pieces: ln {seen.vocab_size:,} = **{seen.uniform_nats:.2f}** nats a "
-            f"token. By frequency alone, with the shares on the left: **{seen.unigram_nats:.2f}** nats, −Σ p ln p."
+            f"token. With the share p of every piece known, as on the left: −Σ p ln p = **{seen.unigram_nats:.2f}**."
         )
         st.markdown(
-            "A new model learns the frequencies first, within seconds. Whatever it gains below that line it has "
-            "learnt from the words around the mask."
+            "A new model is given these shares as its first biases, so it begins near the second line. Whatever it "
+            "gains below that it has learnt from the words around the mask."
+            if plan.size is not None
+            else "This model has read text before and begins below both; what it gains it has learnt from this one."
         )
 
 
@@ -61,11 +68,11 @@ def run(job: Job) -> None:
     _pictures(job, progress)
 
 
-def moments(rows: Sequence[Row]) -> list[Row]:
-    """The rows with answers, at most a few: the first, the last and some evenly between."""
+def moments(rows: Sequence[Row], minutes: float) -> list[Row]:
+    """The rows with answers, at most a few: the first after each share of the time, and the latest."""
     asked = [row for row in rows if row.get("probes")]
-    last = len(asked) - 1
-    return [asked[i] for i in sorted({round(last * k / (_MOMENTS - 1)) for k in range(_MOMENTS)})] if asked else []
+    due = [[i for i, row in enumerate(asked) if row["minutes"] >= share * minutes] for share in _MOMENTS]
+    return [asked[i] for i in sorted({*(late[0] for late in due if late), len(asked) - 1})] if asked else []
 
 
 def _live(job: Job) -> None:
@@ -87,7 +94,7 @@ def _sentence(job: Job, progress: Progress) -> str:
         return f"{job.about}. {plain(progress.message or 'The first step is on its way.')}"
     return (
         f"{job.about}: {progress.seconds:.0f} of {60 * (job.recipe.minutes or 0):.0f} s, step {progress.step:,}, "
-        f"{progress.tokens_per_second or 0:,.0f} tokens/s, loss **{progress.loss_nats:.2f}** nats"
+        f"{progress.tokens_per_second or 0:,.0f} tokens/s, loss on the training text **{progress.loss_nats:.2f}** nats"
     )
 
 
@@ -115,9 +122,10 @@ def _pictures(job: Job, progress: Progress) -> None:
     charts.chart(figures.curve(_curve(job, progress, rows), dark=charts.is_dark()), "training_curve")
     if rows and not progress.held_out and progress.phase != "preparing":
         st.caption("This text is too short for a held-out part: the loss is that of the text it learns from.")
-    if found := moments(rows):
+    if found := moments(rows, job.recipe.minutes or 0):
         st.markdown("**What it says to sentences that it is asked again and again**")
-        st.html(figures.answers([_moment(row) for row in found], _asked(found), dark=charts.is_dark()))
+        names = [_moment(row) for row in found]
+        st.html(figures.answers(names, _asked(found), n_columns=len(_MOMENTS) + 1, dark=charts.is_dark()))
     if progress.example:
         st.markdown("**A training example of the last batch**: what it reads, and below what is asked for the answer")
         _example(progress.example)
