@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from bertviz_lite.checkpoints import load, write_folder
+from bertviz_lite.checkpoints import limits, load, write_folder
 from bertviz_lite.config import BERTConfig
 from bertviz_lite.errors import ConfigError, TrainingError
 from bertviz_lite.model import BERTForMaskedLM
@@ -67,12 +67,27 @@ def _fresh(
 ) -> tuple[BERTForMaskedLM, Tokenizer, bool]:
     values = _NEEDED | dict(recipe.network)
     BERTConfig.from_dict(values)  # sizes that cannot be are told before the text is read
-    tell("Learning the vocabulary.")
-    tokenizer = learn_tokenizer(sources, values["vocab_size"], lower_case=recipe.lower_case)
     values.setdefault("intermediate_size", 4 * values["hidden_size"])
     values.setdefault("max_position_embeddings", recipe.max_length)
+    _require_can_be_opened(BERTConfig.from_dict(values))
+    tell("Learning the vocabulary.")
+    tokenizer = learn_tokenizer(sources, values["vocab_size"], lower_case=recipe.lower_case)
     config = BERTConfig.from_dict(values | {"vocab_size": len(tokenizer), "pad_token_id": 0})
     return BERTForMaskedLM(_for_training(config, recipe)), tokenizer, False
+
+
+def _require_can_be_opened(config: BERTConfig) -> None:
+    """A network beyond what this app opens would be trained in vain, if it did not take all memory first."""
+    if config.num_hidden_layers > limits.MOST_LAYERS:
+        raise ConfigError(f"num_hidden_layers = {config.num_hidden_layers:,}: at most {limits.MOST_LAYERS} are opened.")
+    with torch.device("meta"):  # no memory is taken
+        n = BERTForMaskedLM(config).num_parameters()
+    if 4 * n > limits.max_bytes():
+        raise ConfigError(
+            f"These sizes make {n:,} parameters, {4 * n / 1e9:,.1f} GB in float32; at most "
+            f"{limits.max_bytes() / 1e9:,.1f} GB are opened (the variable {limits.MAX_GB}). Training takes four times "
+            "as much: choose a smaller network."
+        )
 
 
 def _continued(recipe: Recipe) -> tuple[BERTForMaskedLM, Tokenizer, bool]:

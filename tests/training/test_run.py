@@ -279,7 +279,8 @@ def test_two_processes_do_not_train_in_one_folder(corpus: Path, tmp_path: Path) 
     assert pretrain(recipe(corpus), tmp_path / "a", hooks=Hooks(listen=meanwhile)).phase == "done"
 
 
-def test_too_little_memory_is_told(corpus: Path, tmp_path: Path) -> None:
+def test_too_little_memory_is_told(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BERTVIZ_MAX_GB", "1e6")
     wide = {"hidden_size": 2**20, "num_attention_heads": 2, "num_hidden_layers": 1, "vocab_size": 90}
     with pytest.raises(TrainingError, match="not enough memory"):
         pretrain(recipe(corpus, network=wide), tmp_path / "a")  # a matrix of 2**40 numbers
@@ -292,6 +293,8 @@ def test_what_cannot_be_trained_is_told_before_it_starts(finished: Path, corpus:
         (recipe(corpus, probes=("[MASK] " * 40,)), TextError, "42 tokens"),
         (recipe(corpus, init=str(finished), max_length=40), ConfigError, "at most 32"),
         (recipe(corpus, network={"hidden_size": 10, "num_attention_heads": 3}), ConfigError, "num_attention_heads"),
+        (recipe(corpus, network={"num_hidden_layers": 10**6}), ConfigError, "at most 512"),
+        (recipe(corpus, network={"hidden_size": 2**16}), ConfigError, "GB in float32; at most 8.0 GB"),
         (recipe(tmp_path / "nowhere"), TrainingError, "no file or folder"),
     )
     for i, (wrong, error, told) in enumerate(cases):
