@@ -118,7 +118,10 @@ def _table(name: str, text: str, separator: str) -> dict[str, tuple[str, ...]]:
     try:
         table = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skip_blank_lines=False)
     except (ValueError, pd.errors.ParserError) as error:  # EmptyDataError is a ValueError
-        raise TextError(f"{name} cannot be read as a table: {str(error).strip().rstrip('.')}.") from error
+        told = str(error).strip().rstrip(".").removeprefix("Error tokenizing data. C error: ")
+        raise TextError(
+            f"{name} cannot be read as a table: {told}. A text that holds “{separator}” must stand in double quotes."
+        ) from error
     if not isinstance(table.index, pd.RangeIndex):  # pandas takes what is too much for an index, and shifts the rest
         raise TextError(
             f"{name} has rows with more fields than its first line has names: a text that holds “{separator}” must "
@@ -168,7 +171,7 @@ def _n_bytes(chunk: Any) -> int:  # noqa: ANN401
 
 
 def _too_many(name: str, n: int) -> TextError:
-    return TextError(f"{name} has {n:,} lines; at most {MOST_LINES:,} are scored at once. Split it.")
+    return TextError(f"{name} has {n:,} lines; at most {MOST_LINES:,} are read at once. Split it.")
 
 
 __all__ = ["KINDS", "MOST_BYTES", "MOST_LINES", "Line", "Texts", "read_texts"]

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,8 @@ from bertviz_lite.errors import ConfigError
 from bertviz_lite.training import Hooks, MaskingRule, Progress, Recipe, mean_nats, read_network
 from bertviz_lite.training import pretrain as train
 from bertviz_lite.training import resume as train_on
+
+_MOST_THREADS = 1024
 
 
 def _option(group: str, told: str, *names: str) -> Any:  # noqa: ANN401 - typer's own type is private
@@ -65,7 +67,9 @@ def pretrain(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Train a masked language model on text; Ctrl-C, SIGTERM or a file DIR/run/stop end it with its state saved."""
     if threads is not None:
-        torch.set_num_threads(max(1, threads))
+        if not 1 <= threads <= _MOST_THREADS:
+            raise ConfigError(f"--threads {threads}: choose from 1 to {_MOST_THREADS}.")
+        torch.set_num_threads(threads)
     with _stop_signals() as asked, _Screen() as screen:
         hooks = Hooks(listen=screen.show, stop=asked.is_set)
         if resume:
@@ -161,11 +165,14 @@ class _Screen:
         mark = (progress.phase, progress.message, id(progress.held_out))
         if self._lines and mark != self._told and progress.phase != "failed":
             self._told = mark
-            typer.echo(told)
+            with suppress(BrokenPipeError):  # nobody reads on, as after `| head`: training does
+                typer.echo(told)
 
 
 def _sentence(progress: Progress) -> str:
     parts = [progress.message or progress.phase]
+    if progress.phase == "stopped":
+        parts[0] += " Go on with --resume."
     if progress.loss_nats is not None:
         parts.append(
             f"step {progress.step:,}, {progress.tokens / 1e6:.2f} M tokens, loss {progress.loss_nats:.3f} nats"

@@ -99,6 +99,8 @@ def find_sources(corpus: Sequence[str | Path]) -> tuple[Source, ...]:
             if not file.is_file():
                 raise TrainingError(f"There is no file or folder {file}.")
             name = re.sub(r"(\.txt)?(\.gz|\.xz)?$", "", file.name) or file.name
+            if name in sources and sources[name].path.resolve() == file.resolve():
+                raise TrainingError(f"{file} is given twice; leave one out, or read it more often with a weight.")
             if name in sources:
                 raise TrainingError(f"{sources[name].path} and {file} have one name; rename one of them.")
             sources[name] = Source(name, file)
@@ -120,6 +122,8 @@ def learn_tokenizer(sources: Sequence[Source], vocab_size: int, *, lower_case: b
     for text in _texts(sources):
         letters.update(normalizer.normalize_str(text))
     known = sorted((c for c in letters if not c.isspace()), key=lambda c: (-letters[c], c))[: vocab_size // _LETTERS]
+    if letters.keys() - set(" \t\n") and vocab_size < _LETTERS:
+        raise TrainingError(f"vocab_size = {vocab_size}: it has no room for a letter; give some hundred at least.")
     if not known:
         raise TrainingError("The text holds no words, so there is nothing to learn.")
     backend = _backend({}, normalizer)

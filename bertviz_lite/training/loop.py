@@ -49,7 +49,7 @@ def pretrain(recipe: Recipe, out: Path, *, store: Path | None = None, hooks: Hoo
     workers = Workers()
     if workers.leads:
         if (out / RUN / STATE).is_file() or ((out / RUN / RECIPE).is_file() and (out / WEIGHTS).is_file()):
-            raise TrainingError(f"{out} holds a run already: resume it, or choose another folder.")
+            raise TrainingError(f"{out} holds a run already: go on with it by --resume, or choose another folder.")
         # A run that failed before its first state leaves nothing worth keeping.
         if out.exists() and (not out.is_dir() or any(p.name not in (RUN, CHECKPOINTS) for p in out.iterdir())):
             raise TrainingError(f"{out} is there already and not an empty folder; choose another.")
@@ -119,7 +119,7 @@ def _run(recipe: Recipe, out: Path, store: Path | None, hooks: Hooks, workers: W
                 Run(recipe, out, prepared or made(), journal, workers, hooks.stop).go()
                 workers.meet()
             except _StopAskedError:
-                journal.tell(now=True, phase="stopped", message="Stopped before its first step; resume it to begin.")
+                journal.tell(now=True, phase="stopped", message="Stopped before its first step.")
             except (BertvizError, OSError, MemoryError, RuntimeError) as error:
                 failed = _as_ours(error, out)
                 _tell_failure(journal, str(failed))

@@ -89,8 +89,10 @@ class Recipe:
     held_out_every: int = HELD_OUT_EVERY
 
     def __post_init__(self) -> None:
-        if (self.minutes is None) == (self.tokens is None):
+        if self.minutes is None and self.tokens is None:
             raise ConfigError("Say how long to train: either minutes or tokens.")
+        if self.minutes is not None and self.tokens is not None:
+            raise ConfigError("Both minutes and tokens are given: choose one of them.")
         self._check_ranges()
         if self.max_length < 8:
             raise ConfigError(f"max_length = {self.max_length}: 8 tokens at least.")
@@ -123,6 +125,10 @@ class Recipe:
         for name in ("decay", "save_minutes", "seed"):
             if not getattr(self, name) >= 0:
                 raise ConfigError(f"{name} = {getattr(self, name)}: it must not be below 0.")
+        if self.seed >= 2**63:
+            raise ConfigError(f"seed = {self.seed}: it must be below 2 to the power of 63.")
+        if negative := [step for step in self.checkpoint_steps if step < 0]:
+            raise ConfigError(f"A checkpoint after {negative[0]} steps: count from 0, before the first.")
         for source, weight in self.weights.items():
             if not (weight >= 0 and math.isfinite(weight)):
                 raise ConfigError(f"The weight of {source} is {weight}; it must be 0 or above.")

@@ -192,7 +192,7 @@ class Run:
         self._save_state()
         self.journal.tell(seconds=self.now.seconds)
         if stopped:
-            self.journal.tell(now=True, phase="stopped", message="Stopped with its state saved; resume it to go on.")
+            self.journal.tell(now=True, phase="stopped", message="Stopped with its state saved.")
             return
         if self._looked_at != self.now.step:
             self._look()

@@ -57,6 +57,15 @@ def save_state(folder: Path, model: BERTForMaskedLM, optimizer: torch.optim.Adam
     replace_with(folder / STATE, lambda fresh: save_file(tensors, fresh, about))
 
 
+def saved_steps(folder: Path) -> int:
+    """Steps of the state that lies in a folder; 0 where none does."""
+    try:
+        with safe_open(folder / STATE, "pt") as file:
+            return int(json.loads(file.metadata()["counters"])["step"])
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError):
+        return 0
+
+
 def load_state(folder: Path, model: BERTForMaskedLM, optimizer: torch.optim.AdamW) -> Counters:
     """Put a saved state into model and optimiser.
 
@@ -79,4 +88,4 @@ def load_state(folder: Path, model: BERTForMaskedLM, optimizer: torch.optim.Adam
     return counters
 
 
-__all__ = ["STATE", "Counters", "load_state", "save_state"]
+__all__ = ["STATE", "Counters", "load_state", "save_state", "saved_steps"]

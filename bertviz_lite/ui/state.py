@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -257,6 +257,11 @@ def write_address() -> None:
     st.session_state["address"] = wanted
 
 
+def go_to(page: str) -> NoReturn:
+    """Open another page with the settings in its address: an entry without them would set all back on "back"."""
+    st.switch_page(page, query_params=address())
+
+
 def _read(given: Mapping[str, str]) -> dict[str, Any]:
     state = {name: setting.default for name, setting in SETTINGS.items()}
     if "text" not in given:
@@ -279,6 +284,7 @@ __all__ = [
     "Setting",
     "address",
     "get",
+    "go_to",
     "keyed",
     "number",
     "put",

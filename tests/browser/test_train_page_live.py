@@ -51,6 +51,9 @@ def test_train_reload_explore_download(fresh: Server, visit: Visit, tmp_path: Pa
     expect(page.get_by_role("heading", name="Fill the mask")).to_be_visible()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     expect(page.locator(".st-key-top")).to_contain_text("trained 2 × 128, 30 s")
+    page.go_back()
+    expect(page.get_by_text("is trained, and in use on all pages")).to_be_visible(timeout=MINUTE)
+    assert parse_qs(urlsplit(page.url).query)["run"] == run
 
     with zipfile.ZipFile(tmp_path / "trained.zip") as archive:
         archive.extractall(tmp_path)

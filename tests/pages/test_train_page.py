@@ -175,6 +175,29 @@ def test_own_text_in_one_line_is_cut_so_that_a_part_is_held_out(open_page: Open)
     assert job.progress().probes
 
 
+def test_a_sentence_to_follow_without_a_mask_is_told_before_it_starts(open_page: Open) -> None:
+    at = open_page(PAGE, probes="The fox ate the grapes.")
+    assert "has no" in at.error[0].value
+    press(at, "Start")
+    assert not at.exception
+    assert "has no" in at.error[0].value
+    assert jobs().of(SESSION) is None
+
+
+def test_files_of_one_name_are_told_apart(open_page: Open) -> None:
+    at = give(open_page(PAGE), *(("a" * 200 + ".txt", text(30).encode()) for _ in range(40)))
+    press(at, "Start")
+    assert not at.error
+    assert len(list((run_of(at).folder / "text").iterdir())) == 40
+
+
+def test_closing_a_text_that_is_closed_already_does_nothing(open_page: Open) -> None:
+    at = give(open_page(PAGE), ("a.txt", text().encode()))
+    button = at.button(key="close_training_text")
+    del at.session_state["training_text"]  # the first of two quick clicks
+    assert not button.click().run().exception
+
+
 def test_two_files_of_one_name_are_two_sources(open_page: Open) -> None:
     at = give(open_page(PAGE), ("a.txt", text().encode()), ("a.csv", b"text\n" + text(300).encode()))
     assert not at.error

@@ -38,7 +38,7 @@ def jobs(tabs: Tabs) -> Iterator[Jobs]:
 
 
 def stepping(run: Job) -> bool:
-    return wait_until(lambda: run.progress().step > 2 and run.has_state)
+    return wait_until(lambda: run.progress().step > 2 and run.saved_steps)
 
 
 def test_a_run_goes_to_its_end_and_leaves_a_model(jobs: Jobs, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_run_goes_to_its_end_and_leaves_a_model(jobs: Jobs, tmp_path: Path) ->
     assert rows[0]["step"] == 0
     assert rows[-1]["tokens"] >= 20_000
     assert mean_nats(rows[-1]["held_out"]) == pytest.approx(rows[-1]["held_out"]["village"]["loss_nats"])
-    assert not run.has_state
+    assert not run.saved_steps
 
 
 def test_a_stopped_run_goes_on(jobs: Jobs, tmp_path: Path) -> None:
@@ -65,6 +65,12 @@ def test_a_stopped_run_goes_on(jobs: Jobs, tmp_path: Path) -> None:
     jobs.resume(run, to_the_end=True)
     assert run.running
     assert wait_until(lambda: run.progress().phase == "training" and run.progress().step > step)
+    process = run.progress().pid
+    for to_the_end in (True, False):  # pressed again while it goes on
+        jobs.resume(run, to_the_end=to_the_end)
+    assert run.running
+    assert run.progress().pid == process
+    assert run.folder.is_dir()
 
 
 def test_a_stop_before_the_first_step_is_heard(jobs: Jobs, tmp_path: Path) -> None:
@@ -81,8 +87,10 @@ def test_a_killed_process_is_told_and_its_last_state_makes_a_model(jobs: Jobs, t
     told = ended(run).progress()
     assert told.phase == "failed"
     assert "SIGKILL" in told.message
+    saved = run.saved_steps
     jobs.resume(run, to_the_end=False)
     assert ended(run).progress().phase == "done"
+    assert run.progress().step == saved, "the model of the last state, without a further step"
     assert bertviz_lite.load(run.out).config.hidden_size == 16
 
 

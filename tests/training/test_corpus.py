@@ -80,6 +80,8 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         find_sources([tmp_path / "nowhere.txt"])
     with pytest.raises(TrainingError, match="have one name"):
         find_sources([tmp_path / "a.txt", tmp_path / "twin"])
+    with pytest.raises(TrainingError, match="given twice"):
+        find_sources([tmp_path / "a.txt", tmp_path / "twin" / ".." / "a.txt"])
     with pytest.raises(TrainingError, match="no text to train on"):
         find_sources([])
 

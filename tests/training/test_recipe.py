@@ -34,7 +34,9 @@ def test_what_is_no_recipe_is_told(text: str) -> None:
     ("wrong", "named"),
     [
         ({}, "minutes or tokens"),
-        ({"minutes": 1, "tokens": 1}, "minutes or tokens"),
+        ({"minutes": 1, "tokens": 1}, "choose one"),
+        ({"tokens": 1, "seed": 2**63}, "seed"),
+        ({"tokens": 1, "checkpoint_steps": (5, -1)}, "after -1 steps"),
         ({"minutes": 0}, "minutes"),
         ({"minutes": float("inf")}, "minutes"),
         ({"tokens": -5}, "tokens"),

@@ -93,7 +93,9 @@ def _texts() -> tuple[Texts, str]:
     )
     own_file.keep("texts", given, lambda: _read(given.name, given.getvalue()))
     if "texts" in session:
-        st.button(f"Close {plain(session['texts'][0].name)}", key="close_texts", on_click=session.pop, args=("texts",))
+        st.button(
+            f"Close {plain(session['texts'][0].name)}", key="close_texts", on_click=session.pop, args=("texts", None)
+        )
         found: tuple[Texts, str] = session["texts"]
         return found
     return read_texts(_SAMPLE, sample_file()), _SAMPLE

@@ -50,17 +50,18 @@ def done(job: Job) -> None:
     trained = shelf.opened().get(job.key or "")
     if trained is None:
         st.info("The trained model has been closed.")
-        st.button("Open it again", key="reopen_run", on_click=st.session_state.pop, args=(_OPENED,))
+        st.button("Open it again", key="reopen_run", on_click=st.session_state.pop, args=(_OPENED, None))
         discard_button(job)
         return
-    st.success(f"{job.about}: **{plain(trained.report.name)}** is trained, and in use on all pages.{_gain(job)}")
+    where = "in use on all pages" if state.get("model") == job.key else "in the list of models at the top"
+    st.success(f"{job.about}: **{plain(trained.report.name)}** is trained, and {where}.{_gain(job)}")
     with st.container(horizontal=True):
         if st.button("Explore it", key="explore_run", type="primary"):
             state.put(model=job.key)
-            st.switch_page("app.py")
+            state.go_to("app.py")
         if job.begun_with is not None and st.button(f"Compare with {plain(job.begun_with[1])}", key="compare_run"):
             state.put(model=job.key, other=_key_before(job))
-            st.switch_page("pages/compare.py")
+            state.go_to("pages/compare.py")
         checkpoint_views.zip_button(trained)
         discard_button(job)
     if job.begun_with is not None:

@@ -13,7 +13,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -28,8 +27,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bertviz_lite.errors import TrainingError
 from bertviz_lite.training import RUN, Progress, Recipe, child, read_log, read_status
 from bertviz_lite.training.preparation import START
-from bertviz_lite.training.state import STATE
+from bertviz_lite.training.state import saved_steps
 from bertviz_lite.ui.gate import n_cores
+from bertviz_lite.ui.training import folders
 
 MOST_RUNNING = 2  # on this server at once
 GRACE_SECONDS = 300.0  # a lost connection, a reload or a laptop's lid may take so long
@@ -72,9 +72,9 @@ class Job:
         return self.folder / child.MODEL
 
     @property
-    def has_state(self) -> bool:
-        """Whether a state was saved, from which a model can be made."""
-        return (self.out / RUN / STATE).is_file()
+    def saved_steps(self) -> int:
+        """Steps of the last saved state, from which a model can be made; 0 where none was saved, or the first alone."""
+        return saved_steps(self.out / RUN)
 
     @property
     def running(self) -> bool:
@@ -95,7 +95,7 @@ class Job:
         try:
             (self.folder / child.ORDER).write_text(self.recipe.to_json(), encoding="utf-8")
         except OSError as error:
-            raise _no_room(error) from error
+            raise folders.no_room(error) from error
         self._launch()
 
     def resume(self) -> None:
@@ -104,7 +104,7 @@ class Job:
 
     def finish(self) -> None:
         """Make the model of the last saved state the trained one."""
-        self._launch("--resume", "--minutes", str(1e-6))  # a budget that is used up
+        self._launch("--resume", "--minutes", str(1e-12))  # a budget that is used up before the next step
 
     def stop(self) -> None:
         """Ask the process to stop with its state saved."""
@@ -120,7 +120,7 @@ class Job:
             self._process.kill()
             self._process.wait()
             _close(self._process)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        folders.remove(self.folder)
 
     def keep_result(self) -> None:
         """Of a run that is done keep the model and the log; the text and what was made of it go."""
@@ -205,12 +205,14 @@ class Jobs:
             return job
 
     def resume(self, job: Job, *, to_the_end: bool) -> None:
-        """Go on with a run, or make the model of its last state the trained one.
+        """Go on with a run, or make the model of its last state the trained one; nothing where it goes on already.
 
         Raises:
             TrainingError: as many run as may, or no process can be had.
         """
         with self._lock:
+            if job.running:  # a double click: a second process in its folder would end both
+                return
             self.require_room()
             job.resume() if to_the_end else job.finish()
 
@@ -282,6 +284,7 @@ class Jobs:
 @st.cache_resource(show_spinner=False)
 def jobs() -> Jobs:
     """The server's runs."""
+    folders.sweep()
     all_jobs = Jobs(_is_here)
     atexit.register(all_jobs.end_all)
     return all_jobs
@@ -291,18 +294,6 @@ def visitor() -> str:
     """The session of the visitor whose page is being drawn."""
     context = get_script_run_ctx()
     return "" if context is None else context.session_id
-
-
-def new_folder() -> Path:
-    """A folder for a run.
-
-    Raises:
-        TrainingError: there is no room for it.
-    """
-    try:
-        return Path(tempfile.mkdtemp(prefix="bertviz-train-"))
-    except OSError as error:
-        raise _no_room(error) from error
 
 
 def _is_here(session_id: str) -> bool:
@@ -321,8 +312,4 @@ def _close(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _no_room(error: OSError) -> TrainingError:
-    return TrainingError(f"The server cannot keep this text ({error.strerror}); try again later, or with less text.")
-
-
-__all__ = ["GRACE_SECONDS", "MOST_RUNNING", "TEXT", "Job", "Jobs", "jobs", "new_folder", "visitor"]
+__all__ = ["GRACE_SECONDS", "MOST_RUNNING", "TEXT", "Job", "Jobs", "jobs", "visitor"]

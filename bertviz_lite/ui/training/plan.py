@@ -11,14 +11,15 @@ from typing import Any
 import streamlit as st
 
 from bertviz_lite.checkpoints import Checkpoint
-from bertviz_lite.errors import BertvizError, TrainingError
+from bertviz_lite.errors import BertvizError, TextError, TrainingError
 from bertviz_lite.training import MaskingRule, Recipe
 from bertviz_lite.training.preview import Preview, preview
 from bertviz_lite.ui import numbers, shelf, state
 from bertviz_lite.ui.answers import kept
 from bertviz_lite.ui.switch import switch
 from bertviz_lite.ui.training import text as training_text
-from bertviz_lite.ui.training.job import TEXT, Job, jobs, new_folder, visitor
+from bertviz_lite.ui.training.folders import new_folder
+from bertviz_lite.ui.training.job import TEXT, Job, jobs, visitor
 from bertviz_lite.ui.training.text import Text
 from bertviz_lite.ui.wording import plain
 
@@ -126,6 +127,8 @@ class Plan:
         """The visitor's, else those of the text that ships with the visitor's sentence; else the run chooses."""
         mask = "[MASK]" if self.size is not None else self.checkpoint.tokenizer.mask_token
         typed = [line.strip() for line in state.get("probes").splitlines() if line.strip()]
+        if bare := [line for line in typed if "[MASK]" not in line and mask not in line]:
+            raise TextError(f"The sentence to follow “{bare[0]}” has no [MASK]: write one where a word is asked for.")
         if not typed and self.text.probes:
             typed = [*self.text.probes, *_own_sentence(self.checkpoint)]
         return tuple(line.replace("[MASK]", mask) for line in typed)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import count
 from pathlib import Path
 
 import streamlit as st
@@ -103,9 +105,8 @@ def from_files(files: list[tuple[str, bytes]]) -> Text:
     parts: dict[str, str] = {}
     for name, content in files:
         stem = file_name(name.rsplit(".", 1)[0])
-        while stem.lower() in map(str.lower, parts):
-            stem += "-again"
-        parts[stem] = _laid_out(read_texts(name, content))
+        taken = {part.lower() for part in parts}
+        parts[next(one for one in _numbered(stem) if one.lower() not in taken)] = _laid_out(read_texts(name, content))
     name = files[0][0] if len(files) == 1 else f"{files[0][0]} and {len(files) - 1} more"
     text = Text(name, "Your own text; it goes with the run.", tuple(parts.items()))
     if (n := text.n_words) < _FEWEST_WORDS:
@@ -114,6 +115,13 @@ def from_files(files: list[tuple[str, bytes]]) -> Text:
             "from some ten thousand."
         )
     return text
+
+
+def _numbered(stem: str) -> Iterator[str]:
+    """The name, then the name with numbers: files of one name are told apart."""
+    yield stem
+    for n in count(2):
+        yield f"{stem}-{n}"
 
 
 def _laid_out(texts: Texts) -> str:
@@ -130,7 +138,7 @@ def pick() -> Text:
     own: Text | None = st.session_state.get("training_text")
     if own is not None:
         close = f"Close {plain(own.name)}"
-        st.button(close, key="close_training_text", on_click=st.session_state.pop, args=("training_text",))
+        st.button(close, key="close_training_text", on_click=st.session_state.pop, args=("training_text", None))
         return own
     st.selectbox("Text", list(TRAINING_TEXTS), format_func=lambda k: TRAINING_TEXTS[k].name, **state.keyed("sample"))
     return sample(state.get("sample"))

@@ -101,11 +101,11 @@ def _sentence(job: Job, progress: Progress) -> str:
 def _ended(job: Job, progress: Progress) -> None:
     """A run that is not at its end: say why, and what can be done."""
     show = st.error if progress.phase == "failed" else st.info
-    kept = f" {progress.step:,} steps are done." if progress.step else ""
-    show(plain(progress.message) + kept)
+    saved = job.saved_steps
+    show(plain(progress.message) + (f" {saved:,} steps are saved." if saved else ""))
     with st.container(horizontal=True):
         st.button("Go on", key="resume_run", type="primary", on_click=_resume, args=(job, True))
-        if job.has_state:
+        if saved:
             st.button("Take the model as it is", key="finish_run", on_click=_resume, args=(job, False))
         training_end.discard_button(job)
 
