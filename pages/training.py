@@ -31,7 +31,8 @@ def main() -> None:
             training_view.run(job)
             return
         training_end.tell_strange_run()
-        picture, controls = st.columns([3, 1], gap="large")
+        with st.container(key="plan"):
+            picture, controls = st.columns([3, 1], gap="large")
         with controls:
             plan = training_plan.controls(checkpoint)
         with picture:

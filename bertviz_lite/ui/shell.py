@@ -53,6 +53,7 @@ _STYLE = """
 @media (max-width: 640px) {
   .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }
   .st-key-links { column-gap: 0; }
+  .st-key-plan > * > [data-testid="stHorizontalBlock"] { flex-direction: column-reverse; }
 }
 [data-testid="stHeading"] h2 { padding: 0.2rem 0 0; font-size: 1.75rem; }
 </style>

@@ -45,7 +45,7 @@ def before(plan: Plan) -> None:
         st.markdown("**What guessing costs**")
         st.markdown(
             f"Blindly among {seen.vocab_size:,} pieces: ln {seen.vocab_size:,} = **{seen.uniform_nats:.2f}** nats a "
-            f"token. With the share p of every piece known, as on the left: −Σ p ln p = **{seen.unigram_nats:.2f}**."
+            f"token. With the share p of every piece known, as in the bars: −Σ p ln p = **{seen.unigram_nats:.2f}**."
         )
         st.markdown(
             "A new model is given these shares as its first biases, so it begins near the second line. Whatever it "
