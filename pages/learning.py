@@ -9,8 +9,8 @@ from bertviz_lite.ui.learning import view as learning_view
 from bertviz_lite.ui.learning.moments import bundled_training
 
 LEAD = (
-    "A small model trained from nothing by this app's `pretrain`. **Move the slider** to see your sentence as it read "
-    "it then, darker where its loss was higher; click a word to mask it."
+    "A small model, not the one in use, trained from nothing by `pretrain`. **Move the slider** to see your sentence "
+    "as it read it then, darker where its loss was higher; click a word to mask it."
 )
 MORE = (
     "4 layers of 4 heads, width 96, 2,700 pieces, 0.6 M parameters: not the model that is chosen above. Chips are "

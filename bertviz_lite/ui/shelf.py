@@ -71,11 +71,14 @@ def server_models() -> dict[str, Path]:
 
 def choices() -> dict[str, str]:
     """What can be used, as a label by key; the bundled model has the empty key. Nothing is opened for it."""
-    return {
+    found = {
         "": label(bundled()),
         **{key: key.removeprefix(_SERVER) for key in server_models()},
         **{key: label(checkpoint) for key, checkpoint in opened().items()},
     }
+    labels = list(found.values())
+    nth = {key: labels[: i + 1].count(label) for i, (key, label) in enumerate(found.items())}
+    return {key: f"{label} ({nth[key]})" if nth[key] > 1 else label for key, label in found.items()}
 
 
 def label(checkpoint: Checkpoint) -> str:

@@ -12,7 +12,9 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.ui import shelf, state, visit
 from bertviz_lite.ui.training import end as training_end
-from bertviz_lite.ui.wording import plain
+from bertviz_lite.ui.wording import plain, short
+
+_CHIP = 30  # characters of the model's name that the row of links has room for
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ _STYLE = """
 @media (max-width: 640px) {
   .st-key-top > :has(.st-key-links), .st-key-top > .st-key-links { order: 3; flex-basis: 100%; }
   .st-key-links { column-gap: 0; }
+  .st-key-moment > * > [data-testid="stHorizontalBlock"],
   .st-key-plan > * > [data-testid="stHorizontalBlock"] { flex-direction: column-reverse; }
 }
 [data-testid="stHeading"] h2 { padding: 0.2rem 0 0; font-size: 1.75rem; }
@@ -115,13 +118,13 @@ def _top() -> None:
 
 def _model_chip() -> None:
     """The model in use, always in sight; opens the choice."""
-    with st.popover(plain(shelf.label(shelf.current())), help="The model in use"):
-        choices = shelf.choices()
+    in_use, choices = shelf.label(shelf.current()), shelf.choices()
+    with st.popover(plain(short(in_use, _CHIP)), help=f"The model in use: {plain(in_use)}"):
         st.radio(
             "Model in use",
             list(choices),
             format_func=lambda key: plain(choices[key]),
-            **state.keyed("model") if state.get("model") in choices else {},
+            **state.keyed("model", anew=True) if state.get("model") in choices else {},
         )
         if shelf.is_own(key := state.get("model")):
             st.button("Close this model", key="close_model", on_click=shelf.close, args=(key,))

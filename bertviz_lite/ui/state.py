@@ -219,13 +219,15 @@ def put_told(told: Mapping[str, object]) -> None:
             continue
 
 
-def keyed(name: str, *, showing: object = None) -> dict[str, Any]:
+def keyed(name: str, *, showing: object = None, anew: bool = False) -> dict[str, Any]:
     """Arguments that make a widget show and set a setting: `st.slider("k", 1, 100, **keyed("k"))`.
 
     Args:
         showing: what the widget shows where it is not the setting itself, because the page chose for the visitor.
+        anew: whether each value gets a widget of its own. One that is out of sight, in a closed popover, does not
+            hear of a new value, and tells its old one at the next press of anything.
     """
-    key = f"widget_{name}"
+    key = f"widget_{name}_{get(name)}" if anew else f"widget_{name}"
     st.session_state[key] = get(name) if showing is None else showing
     return {"key": key, "on_change": lambda: put(**{name: st.session_state[key]})}
 

@@ -13,4 +13,9 @@ def plain(text: object) -> str:
     return re.sub(r"([\\`*_{}\[\]()<>#!|$~:&])", r"\\\1", str(text))
 
 
-__all__ = ["plain"]
+def short(text: str, most: int) -> str:
+    """The text, its end left out where it has more than so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip(' ,·')}…"
+
+
+__all__ = ["plain", "short"]

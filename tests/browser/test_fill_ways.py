@@ -20,10 +20,10 @@ def choose(page: Page, view: str) -> None:
 def test_from_a_contradiction_to_own_words_and_two_sentences(server: Server, visit: Visit) -> None:
     page = visit(server.url)
     choose(page, "All masks together")
-    page.get_by_role("button", name="A city").click()
+    page.get_by_role("button", name="A country").click()
     settle(page)
     assert chip_texts(page)[5:7] == ["[MASK]", "[MASK]"]
-    expect(page.get_by_text("san california").first).to_be_visible()
+    expect(page.get_by_text("united party").first).to_be_visible()
     expect(page.get_by_text("times likelier")).to_be_visible()
 
     page.get_by_role("button", name="A drink").click()

@@ -42,7 +42,7 @@ def test_train_reload_explore_download(fresh: Server, visit: Visit, tmp_path: Pa
     expect(page.locator(".learns")).to_contain_text("The cat drank a bowl of")
 
     expect(page.get_by_text("is trained, and in use on all pages")).to_be_visible(timeout=3 * MINUTE)
-    expect(page.locator(".st-key-top")).to_contain_text("trained 2 × 128, 30 s")
+    expect(page.locator(".st-key-top")).to_contain_text("Everyday sentences, 2 × 128")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download the folder (zip)").click()
     download.value.save_as(tmp_path / "trained.zip")
@@ -50,7 +50,7 @@ def test_train_reload_explore_download(fresh: Server, visit: Visit, tmp_path: Pa
     settle(page)
     expect(page.get_by_role("heading", name="Fill the mask")).to_be_visible()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
-    expect(page.locator(".st-key-top")).to_contain_text("trained 2 × 128, 30 s")
+    expect(page.locator(".st-key-top")).to_contain_text("Everyday sentences, 2 × 128")
     page.go_back()
     expect(page.get_by_text("is trained, and in use on all pages")).to_be_visible(timeout=MINUTE)
     assert parse_qs(urlsplit(page.url).query)["run"] == run
@@ -65,4 +65,4 @@ def test_train_reload_explore_download(fresh: Server, visit: Visit, tmp_path: Pa
 
     page.reload()
     settle(page)
-    expect(page.locator(".st-key-top")).to_contain_text("trained 2 × 128, 30 s", timeout=MINUTE)
+    expect(page.locator(".st-key-top")).to_contain_text("Everyday sentences, 2 × 128", timeout=MINUTE)

@@ -65,8 +65,8 @@ def opened(open_page: Open, files: Mapping[str, bytes]) -> AppTest:
 
 
 def model_in_use(at: AppTest) -> str:
-    label: str = at.get("popover")[0].proto.popover.label
-    return label.split(" · ", maxsplit=1)[0]
+    told: str = at.get("popover")[0].proto.popover.help  # whole; the label is cut where it is long
+    return told.removeprefix("The model in use: ").replace("\\", "").split(" · ", maxsplit=1)[0]
 
 
 def said(at: AppTest) -> str:

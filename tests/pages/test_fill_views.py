@@ -21,7 +21,7 @@ from bertviz_lite.ui.wording import plain
 CHECKPOINT = bertviz_lite.load()
 MODEL, TOKENIZER = CHECKPOINT.model, CHECKPOINT.tokenizer
 SPECIAL = TOKENIZER.special_ids
-CITY = next(example for example in EXAMPLES if example.label == "A city")
+COUNTRY = next(example for example in EXAMPLES if example.label == "A country")
 VIEWS = ("each", "together", "words", "contrast")
 
 
@@ -47,21 +47,21 @@ def test_every_example_opens_in_every_view(open_page: Open, view: str, example: 
 def test_the_page_shows_that_independent_guesses_contradict_each_other(open_page: Open) -> None:
     at = open_page(ask="together")
     assert "nothing can contradict" in said(at)
-    assert "**san california**" in at.info[0].value, "one mask shows the example at first sight"
-    assert "**san francisco**" in at.info[0].value
-    at.button(key="example_A city").click().run()
-    encoding = TOKENIZER.encode(CITY.text).masked(CITY.masked)
+    assert "**united party**" in at.info[0].value, "one mask shows the example at first sight"
+    assert "**united states**" in at.info[0].value
+    at.button(key="example_A country").click().run()
+    encoding = TOKENIZER.encode(COUNTRY.text).masked(COUNTRY.masked)
     found = {way: fill(MODEL, encoding, way, beams=8, exclude=SPECIAL) for way in STRATEGIES}
     joint = {way: float(filling.joint_log_probs[0]) for way, filling in found.items()}
     table = at.dataframe[0].value
     assert table["strategy"].tolist() == ["Independent", "Left to right", "Best first", "Beam search"]
     assert table["joint ln p"].tolist() == pytest.approx([joint[way] for way in STRATEGIES], abs=1e-3)
-    assert table["fills in"].tolist()[::3] == ["san california", "san francisco"]
+    assert table["fills in"].tolist()[::3] == ["united party", "united states"]
     gain = math.exp(joint["beam"] - joint["independent"])
     assert f"**{numbers.times(gain)} times** likelier" in said(at)
     drawn = chart(at, "sequences")["data"][0]
     assert drawn["x"] == pytest.approx(np.exp(found["beam"].joint_log_probs).tolist(), rel=1e-3)
-    assert drawn["customdata"][0] == "san francisco"
+    assert drawn["customdata"][0] == "united states"
     at.slider(key="widget_beams").set_value(3).run()
     assert len(chart(at, "sequences")["data"][0]["x"]) == 3
     assert at.query_params["beams"] == "3"
@@ -128,7 +128,7 @@ def test_any_word_can_be_asked_for(open_page: Open) -> None:
 
 
 def test_whole_words_only(open_page: Open) -> None:
-    at = open_page(text="[MASK]", k="100")
+    at = open_page(text="She was born in San [MASK], California.", k="100")
     assert any(token.startswith("##") for token in at.dataframe[0].value["token"])
     at.toggle(key="widget_whole").set_value(True).run()
     assert not any(token.startswith("##") for token in at.dataframe[0].value["token"])

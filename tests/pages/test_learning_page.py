@@ -138,7 +138,7 @@ def test_where_it_stands_is_told_from_the_numbers() -> None:
     assert standing(made_up(3.0, levels, {}), 0) == "Held-out loss **3.00 nats**: past the dashed line *left* (4.00)."
     assert standing(made_up(9.0, levels, {}), 0) == "Held-out loss **9.00 nats**: *blind* (8.00) still ahead."
     told = standing(made_up(9.0, {}, {"b": [0.25, 1, 1]}), 0)
-    assert told == "Held-out loss **9.00 nats**. Probes right, half of them by chance: b **25%**."
+    assert told == "Held-out loss **9.00 nats**. Probes right (chance: 50%): b **25%**."
 
 
 def test_the_order_of_learning_is_told_from_the_numbers() -> None:

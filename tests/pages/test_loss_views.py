@@ -22,7 +22,7 @@ from bertviz_lite.analysis import METRICS, TokenScores, compare_pair, labelled_l
 from bertviz_lite.bundled import EXAMPLES, MINIMAL_PAIRS, sample_file
 from bertviz_lite.commands import app
 from bertviz_lite.model import IGNORED_LABEL
-from bertviz_lite.ui import compute
+from bertviz_lite.ui import compute, numbers
 
 PAGE = "pages/token_loss.py"
 CHECKPOINT = bertviz_lite.load()
@@ -118,7 +118,7 @@ def test_a_contrast_of_the_list(open_page: Open, number: int) -> None:
     expected = compare_pair(CHECKPOINT.model, a, b)
     preferred = "first" if expected.difference_nats > 0 else "second"
     assert f"prefers the **{preferred}** sentence" in said(at)
-    assert f"{math.exp(abs(expected.difference_nats)):,.1f} times" in said(at)
+    assert f"**{numbers.times(math.exp(abs(expected.difference_nats)))} times**" in said(at)
     drawn = chart(at, "pair_bars")["data"][0]["y"]
     assert drawn == pytest.approx([part.difference_nats for part in expected.parts], abs=1e-3)
     assert preset.rule in said(at)

@@ -66,7 +66,7 @@ def test_start_stop_go_on_and_another(open_page: Open) -> None:
     assert not at.error
     job = run_of(at)
     assert job.running
-    assert job.name == "trained 2 × 128, 10 min"
+    assert job.name == "Everyday sentences, 2 × 128, 10 min"
     assert job.recipe.probes[0] == SAMPLE.probes[0]
     assert job.recipe.probes[-1] == "The cat drank a bowl of [MASK]."
     assert wait_until(lambda: job.progress().step > 0)

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 
 PICTURES = {
     "fill": "/",
-    "together": "/?ask=together&text=She+was+born+in+San+Francisco,+California.&mask=4,5",
+    "together": "/?ask=together&text=The+president+of+the+United+States+spoke.&mask=4,5",
     "loss": "/token_loss",
     "attention": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3",
     "query_key": "/attention?text=The+keys+to+the+old+cabinet+were+on+the+table.&layer=2&head=3&pin=2.7",

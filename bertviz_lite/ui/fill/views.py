@@ -31,7 +31,7 @@ from bertviz_lite.ui.wording import plain
 _MOST_PICTURES = 6  # more masks than this are chosen from, not all drawn
 _MOST_MASKS = 12  # more are filled together only on request: it takes a pass a mask and beam
 _MOST_BARS = 14
-_EXAMPLE, _EXAMPLE_BEAMS = "A city", 8
+_EXAMPLE, _EXAMPLE_BEAMS = "A country", 8
 _JOINT = (
     "The joint log-probability of a filling is the sum of ln p of each piece, given the text and the pieces put in "
     "before it. **Independent**: each mask takes its own best, and these are then put in from left to right to be "

@@ -37,7 +37,9 @@ def of_sentence(training: Training, at: int, encoding: Encoding) -> None:
         st.info("Type a sentence above, or press an example, to see it at every moment.")
         return
     if encoding.mask_positions:
-        st.markdown("**Guessed at the mask**: first choices of all moments, in bold, and the second at the end")
+        st.markdown(
+            "**Guessed at the mask**: first choices of all moments, bold where they are, and the second of the last"
+        )
         _words(training, at, encoding, sight.mask_number(encoding))
     st.markdown("**Loss of each token**, masked in turn (nats)")
     _losses(training, at, encoding)

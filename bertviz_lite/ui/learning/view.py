@@ -26,7 +26,8 @@ def pick_moment(training: Training) -> int:
     """The slider; returns the number of the moment on show, the last one until the visitor moves it."""
     moments = training.moments
     at = state.number("moment", len(moments), len(moments) - 1)
-    slider, told = st.columns([2, 3], gap="large", vertical_alignment="center")
+    with st.container(key="moment"):
+        slider, told = st.columns([2, 3], gap="large", vertical_alignment="center")
     slider.select_slider(
         "Tokens read so far",
         list(range(len(moments))),
@@ -51,7 +52,7 @@ def standing(training: Training, at: int) -> str:
         f"Held-out loss **{loss:.2f} nats**: {', '.join(beside)}." if beside else f"Held-out loss **{loss:.2f} nats**."
     )
     right = ", ".join(f"{kind} **{shares[at]:.0%}**" for kind, shares in training.right_share.items())
-    return f"{told} Probes right, half of them by chance: {right}." if right else told
+    return f"{told} Probes right (chance: 50%): {right}." if right else told
 
 
 def order_learnt(training: Training) -> str:

@@ -13,7 +13,7 @@ from bertviz_lite.checkpoints import Checkpoint
 from bertviz_lite.errors import TextError
 from bertviz_lite.figures import scoring as figures
 from bertviz_lite.tokenizer import Encoding
-from bertviz_lite.ui import charts, compute, state
+from bertviz_lite.ui import charts, compute, numbers, state
 from bertviz_lite.ui.loss import metrics
 from bertviz_lite.ui.loss import sentence as loss_view
 
@@ -56,8 +56,7 @@ def verdict(found: PairScores) -> str:
     if abs(difference) < 1e-3:
         return f"The model prefers neither: both cost **{first}** {unit}."
     named = "first" if difference > 0 else "second"
-    ratio = math.exp(min(abs(difference), 700.0))
-    times = f"{ratio:,.1f}" if ratio < 1e4 else f"{ratio:.0e}"
+    times = numbers.times(math.exp(min(abs(difference), 700.0)))
     uneven = len(found.a.ids) != len(found.b.ids)
     caution = " One has more tokens, and every token costs: compare with care." if uneven else ""
     return (

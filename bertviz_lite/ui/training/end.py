@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from bertviz_lite.bundled import EXAMPLES
 from bertviz_lite.checkpoints import Checkpoint, load
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import training as figures
@@ -54,10 +55,10 @@ def done(job: Job) -> None:
         discard_button(job)
         return
     where = "in use on all pages" if state.get("model") == job.key else "in the list of models at the top"
-    st.success(f"{job.about}: **{plain(trained.report.name)}** is trained, and {where}.{_gain(job)}")
+    st.success(f"**{plain(trained.report.name)}** is trained, and {where}.{_gain(job)}")
     with st.container(horizontal=True):
         if st.button("Explore it", key="explore_run", type="primary"):
-            state.put(model=job.key)
+            state.put(model=job.key, **_first_look(job))
             state.go_to("app.py")
         if job.begun_with is not None and st.button(f"Compare with {plain(job.begun_with[1])}", key="compare_run"):
             state.put(model=job.key, other=_key_before(job))
@@ -104,6 +105,14 @@ def _gain(job: Job) -> str:
     first, last = (mean_nats(row["held_out"]) for row in (judged[0], judged[-1]))
     verb = "fell" if last < first else "went"
     return f" Loss on held-out text {verb} from {first:.2f} to **{last:.2f}** nats."
+
+
+def _first_look(job: Job) -> dict[str, object]:
+    """A sentence of the text that was learnt from, in place of an example that no visitor chose."""
+    asked = [row for row in job.rows() if row.get("probes")]
+    if not asked or state.get("text") not in {example.text for example in EXAMPLES}:
+        return {}
+    return {"text": asked[-1]["probes"][0]["text"], "mask": ()}
 
 
 def _key_before(job: Job) -> str:

@@ -21,11 +21,12 @@ from bertviz_lite.ui.training import text as training_text
 from bertviz_lite.ui.training.folders import new_folder
 from bertviz_lite.ui.training.job import TEXT, Job, jobs, visitor
 from bertviz_lite.ui.training.text import Text
-from bertviz_lite.ui.wording import plain
+from bertviz_lite.ui.wording import plain, short
 
 INIT = "init"  # in a run's folder: the model that is continued
 _MOST_PARAMETERS = 120_000_000  # to continue: a run holds sixteen bytes for each
 _LONGEST_PROBE = 200  # characters of the visitor's sentence
+_SWITCH = 16  # characters of the model's name that the switch has room for
 _CONTINUED: Mapping[str, Any] = {"batch_tokens": 1024, "max_length": 64, "lr": 2e-4, "evaluations": 8, "log_steps": 1}
 
 
@@ -88,7 +89,7 @@ class Plan:
         """What the trained model is called."""
         time = _time(self.minutes)
         if self.size is not None:
-            return f"trained {self.size.short}, {time}"
+            return f"{self.text.name}, {self.size.short}, {time}"[:80]
         return f"{self.checkpoint.report.name} + {self.text.name}, {time}"[:80]
 
     @property
@@ -178,7 +179,7 @@ class Plan:
 
 def controls(checkpoint: Checkpoint) -> Plan:
     """Draw what can be chosen."""
-    continued = f"Continue {plain(checkpoint.report.name)}"
+    continued = f"Continue {plain(short(checkpoint.report.name, _SWITCH))}"
     switch("Start from", {"scratch": "A new model", "model": continued}, "start")
     text = training_text.pick()
     size = None

@@ -10,7 +10,7 @@ import streamlit as st
 from bertviz_lite.errors import BertvizError
 from bertviz_lite.figures import predictions
 from bertviz_lite.figures import training as figures
-from bertviz_lite.training import KINDS, NOT_SELECTED, Progress, mean_nats
+from bertviz_lite.training import KINDS, NOT_SELECTED, MaskingRule, Progress, mean_nats
 from bertviz_lite.ui import charts
 from bertviz_lite.ui.training import end as training_end
 from bertviz_lite.ui.training.job import Job, jobs
@@ -32,7 +32,8 @@ def before(plan: Plan) -> None:
     st.markdown(f"**{plain(plan.text.name)}**, {plan.text.n_words:,} words. {plain(plan.text.about)}")
     rule = plan.masking
     st.markdown(
-        f"One training example of it, as {whose} reads it. Tokens in a box are asked for ({rule.rate:.0%} of them), "
+        f"One training example of it, as {whose} reads it. Tokens in a box are asked for ({rule.rate:.0%} of them"
+        f"{', twice the usual share, since the time is short' if rule.rate == 2 * MaskingRule().rate else ''}), "
         f"with the right answer below: {rule.masked_share:.0%} of these are hidden, {rule.random_share:.0%} are "
         "exchanged, the rest stand as they are."
     )
@@ -92,6 +93,8 @@ def _live(job: Job) -> None:
 def _sentence(job: Job, progress: Progress) -> str:
     if progress.phase == "preparing" or progress.loss_nats is None:
         return f"{job.about}. {plain(progress.message or 'The first step is on its way.')}"
+    if progress.share >= 1:
+        return f"{job.about}. The time is used: judged once more, then written."
     return (
         f"{job.about}: {progress.seconds:.0f} of {60 * (job.recipe.minutes or 0):.0f} s, step {progress.step:,}, "
         f"{progress.tokens_per_second or 0:,.0f} tokens/s, loss on the training text **{progress.loss_nats:.2f}** nats"
