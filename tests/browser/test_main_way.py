@@ -117,6 +117,25 @@ def test_open_ones_own_checkpoint(server: Server, visit: Visit, theirs: Path) ->
     expect(other.locator(".st-key-top")).to_contain_text("english-mini")
 
 
+def test_a_model_that_is_opened_stays_in_use_though_another_was_chosen(
+    server: Server, visit: Visit, theirs: Path
+) -> None:
+    page = visit(f"{server.url}/checkpoint")
+    top = page.locator(".st-key-top")
+    for view in ("Vocabulary", "Tensors"):
+        page.locator('input[type="file"]').set_input_files([str(path) for path in sorted(theirs.iterdir())])
+        expect(top).to_contain_text("uploaded model", timeout=60_000)
+        settle(page)
+        page.get_by_role("button", name=view).or_(page.get_by_role("radio", name=view)).first.click()
+        settle(page)
+        expect(top).to_contain_text("uploaded model")
+        top.get_by_test_id("stPopoverButton").first.click()
+        page.locator("label", has_text="english-mini").last.click()
+        settle(page)
+        page.keyboard.press("Escape")
+        expect(top).to_contain_text("english-mini")
+
+
 def test_quick_clicks_are_not_undone(server: Server, visit: Visit) -> None:
     """The browser's address lags behind quick clicks: an old one must not be taken for "back"."""
     page = visit(server.url)
