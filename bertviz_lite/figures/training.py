@@ -111,9 +111,10 @@ def _range(drawn: Curve) -> list[float]:
     guesses = [nats for nats in (drawn.uniform_nats, drawn.unigram_nats) if nats is not None]
     room = [_ROOM * drawn.unigram_nats] if drawn.unigram_nats is not None else []
     found = [nats for nats in (*drawn.loss_nats, *drawn.held_out_nats, *guesses, *room) if math.isfinite(nats)]
-    values = found or [0.0, _UNKNOWN_NATS]
-    margin = max(0.12 * (max(values) - min(values)), 0.1) if found else 0.0
-    return [min(values) - margin, max(values) + margin]
+    if not found:
+        return [0.0, _UNKNOWN_NATS]
+    margin = max(0.12 * (max(found) - min(found)), 0.1)
+    return [min(found) - margin, max(found) + margin]
 
 
 def answers(moments: Sequence[str], asked: Sequence[Asked], *, n_columns: int = 0, dark: bool = False) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -61,7 +62,7 @@ def saved_steps(folder: Path) -> int:
     """Steps of the state that lies in a folder; 0 where none does."""
     try:
         with safe_open(folder / STATE, "pt") as file:
-            return int(json.loads(file.metadata()["counters"])["step"])
+            return _counters(file).step
     except (OSError, SafetensorError, ValueError, KeyError, TypeError):
         return 0
 
@@ -74,8 +75,7 @@ def load_state(folder: Path, model: BERTForMaskedLM, optimizer: torch.optim.Adam
     """
     try:
         with safe_open(folder / STATE, "pt") as file:
-            counters = Counters(**json.loads(file.metadata()["counters"]))
-            counters.losses_nats = tuple(counters.losses_nats)
+            counters = _counters(file)
             held = set(file.keys())
             for name, parameter in model.named_parameters():
                 with torch.no_grad():
@@ -85,6 +85,12 @@ def load_state(folder: Path, model: BERTForMaskedLM, optimizer: torch.optim.Adam
                     optimizer.state[parameter] = {"step": torch.tensor(float(counters.step)), **moments}
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError) as error:
         raise TrainingError(f"The state of this run in {folder} cannot be read ({error}).") from error
+    return counters
+
+
+def _counters(file: Any) -> Counters:  # noqa: ANN401 - safetensors does not type what it opens
+    counters = Counters(**json.loads(file.metadata()["counters"]))
+    counters.losses_nats = tuple(counters.losses_nats)
     return counters
 
 

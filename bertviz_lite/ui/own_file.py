@@ -36,8 +36,13 @@ def keep(name: str, given: object, read: Callable[[], object]) -> None:
         st.error(plain(told))
 
 
+def close_button(name: str, shown: str) -> None:
+    """A button that forgets the files kept under this name; the second of two quick clicks finds nothing to forget."""
+    st.button(f"Close {plain(shown)}", key=f"close_{name}", on_click=st.session_state.pop, args=(name, None))
+
+
 def _count(name: str) -> str:
     return f"n_{name}"
 
 
-__all__ = ["box_key", "keep"]
+__all__ = ["box_key", "close_button", "keep"]

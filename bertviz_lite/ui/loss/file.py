@@ -93,9 +93,7 @@ def _texts() -> tuple[Texts, str]:
     )
     own_file.keep("texts", given, lambda: _read(given.name, given.getvalue()))
     if "texts" in session:
-        st.button(
-            f"Close {plain(session['texts'][0].name)}", key="close_texts", on_click=session.pop, args=("texts", None)
-        )
+        own_file.close_button("texts", session["texts"][0].name)
         found: tuple[Texts, str] = session["texts"]
         return found
     return read_texts(_SAMPLE, sample_file()), _SAMPLE

@@ -99,12 +99,6 @@ class Plan:
         shape = f" of {self.size.short.replace('×', 'layers ×')}" if self.size is not None else ""
         return f"{who}{shape} on **{plain(self.text.name)}**"
 
-    @property
-    def masking(self) -> MaskingRule:
-        """How its training examples are drawn."""
-        rule: MaskingRule = (self.size.values if self.size is not None else _CONTINUED).get("masking", MaskingRule())
-        return rule
-
     def recipe(self, corpus: tuple[str, ...], init: str | None = None) -> Recipe:
         """The recipe for a text that lies at these paths."""
         if self.size is not None:

@@ -17,7 +17,6 @@ from bertviz_lite.checkpoints import file_name
 from bertviz_lite.errors import TextError, TrainingError
 from bertviz_lite.texts import Texts, read_texts
 from bertviz_lite.ui import own_file, state
-from bertviz_lite.ui.wording import plain
 
 MOST_BYTES = 20 << 20  # of a text; minutes go by before the first step on a larger one
 _FEWEST_WORDS = 300
@@ -137,8 +136,7 @@ def pick() -> Text:
     """Draw the choice of the texts that ship, or the button that closes the visitor's own; return what is chosen."""
     own: Text | None = st.session_state.get("training_text")
     if own is not None:
-        close = f"Close {plain(own.name)}"
-        st.button(close, key="close_training_text", on_click=st.session_state.pop, args=("training_text", None))
+        own_file.close_button("training_text", own.name)
         return own
     st.selectbox("Text", list(TRAINING_TEXTS), format_func=lambda k: TRAINING_TEXTS[k].name, **state.keyed("sample"))
     return sample(state.get("sample"))

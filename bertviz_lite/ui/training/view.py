@@ -30,7 +30,7 @@ def before(plan: Plan) -> None:
     seen = plan.seen()
     whose = "a new model" if plan.size is not None else "this model"
     st.markdown(f"**{plain(plan.text.name)}**, {plan.text.n_words:,} words. {plain(plan.text.about)}")
-    rule = plan.masking
+    rule = plan.recipe(()).masking
     st.markdown(
         f"One training example of it, as {whose} reads it. Tokens in a box are asked for ({rule.rate:.0%} of them"
         f"{', twice the usual share, since the time is short' if rule.rate == 2 * MaskingRule().rate else ''}), "
